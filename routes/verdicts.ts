@@ -9,6 +9,7 @@ import { isObjectId, parseShortTestId } from "../lib/base/identity.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
+import { branchNamed } from "../lib/ci/git_ref.ts";
 import { testedPull } from "../lib/ci/mod.ts";
 import { type CauseCount, OUTAGE_SECONDS } from "../lib/evidence/mass_failure.ts";
 import { usualCounts } from "../lib/gate/whole_run.ts";
@@ -283,7 +284,7 @@ function runOf(given: GivenRun, askedCount: number) {
     environment: text(given.run_environment),
     shard: text(given.run_shard),
     attempt: text(given.run_attempt),
-    branch: text(given.run_branch),
+    branch: branchNamed(text(given.run_branch)),
     buildUrl: text(given.run_build_url),
     queueBase: text(given.run_queue_base),
     pullNumber: testedPull(text(given.run_pull_number), text(given.run_branch)),

@@ -3,6 +3,7 @@
 import { valueOr } from "../base/error.ts";
 import { isGitId } from "../base/commit.ts";
 import { parseTimestamp } from "../base/time.ts";
+import { branchNamed } from "./git_ref.ts";
 import { readGitUrl } from "./git_url.ts";
 import { mergeQueueOf } from "./merge_queue.ts";
 import { readMatrix } from "./matrix.ts";
@@ -271,7 +272,9 @@ function testedCode(
     : isOf(checkout.repository, repository) || isOf(checkout.repository, fork.repository);
   const head = isOurs ? checkout.commit : "";
   const branch = (isOther: boolean) => {
-    const text = read(isOther ? service.branchOfOtherCommit ?? service.branch : service.branch);
+    const text = branchNamed(
+      read(isOther ? service.branchOfOtherCommit ?? service.branch : service.branch),
+    );
     return text === "" || fork.owner === "" || text.startsWith(`${fork.owner}:`)
       ? text
       : `${fork.owner}:${text}`;

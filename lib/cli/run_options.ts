@@ -2,6 +2,7 @@
 import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
+import { NO_BRANCH_NOTE } from "../ci/git_ref.ts";
 import { detectedFacts, type DetectedRun } from "../ci/mod.ts";
 import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { type JobStart, readJobStart } from "../intake/stale_reports.ts";
@@ -130,8 +131,11 @@ export function givenRun(
       | string
       | undefined;
   },
+  { note }: Pick<CommandContext, "note">,
 ) {
-  const { commit, tree, branch, environment, job, shard, attempt, buildUrl } = given;
+  if (given.branch === "") note(NO_BRANCH_NOTE);
+  const branch = given.branch || undefined;
+  const { commit, tree, environment, job, shard, attempt, buildUrl } = given;
   const run = { commit, tree, branch, environment, job, shard, attempt, buildUrl };
   return Object.fromEntries(
     Object.entries(run).filter(([, value]) => value !== undefined),
@@ -199,7 +203,8 @@ export async function factsOfRun(
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
   for (const text of job?.notes ?? []) context.note(text);
-  const branch = given.branch ?? readFact(ofCommit, "branch", readBranchOfRun) ?? "";
+  if (given.branch === "") context.note(NO_BRANCH_NOTE);
+  const branch = given.branch || readFact(ofCommit, "branch", readBranchOfRun) || "";
   const facts: ArchiveFacts = {
     repository,
     commitOid,

@@ -7,6 +7,7 @@ import {
   parseRepositoryName,
   type RepositoryName,
 } from "../base/repository_name.ts";
+import { NO_BRANCH_NOTE } from "../ci/git_ref.ts";
 import { readGitUrl } from "../ci/git_url.ts";
 import { type CiJob, detectedFacts } from "../ci/mod.ts";
 import {
@@ -131,8 +132,9 @@ export function parseFacts(
   const commitOid = given.commit ?? reader.required("commit", readCommit) ?? "";
   noteGitIds({ commitOid, tree, given, run, note });
   const tags = given.tags ?? readableTags(metadata?.tags ?? [], note);
-  const branch = given.branch ??
-    reader.read("branch", () => readBranchOfRun(branchIn(metadata)), "");
+  const ofMetadata = reader.read("branch", () => readBranchOfRun(branchIn(metadata)), "");
+  if (given.branch === "" || ofMetadata === "" && branchIn(metadata) !== "") note(NO_BRANCH_NOTE);
+  const branch = given.branch || ofMetadata;
   const facts = repository && {
     organization: metadata?.organization ?? "",
     repository,

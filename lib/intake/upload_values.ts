@@ -3,6 +3,7 @@
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
 import { isGitId } from "../base/commit.ts";
+import { branchNamed } from "../ci/git_ref.ts";
 import { MAX_NAME_CHARACTERS } from "../ci/mod.ts";
 import type { RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
@@ -36,9 +37,9 @@ const MAX_TEXT_BYTES = 2_000;
 // Submission ids begin with 32 bits of seconds.
 const LAST_RECORDED_AT = 0xffff_ffff;
 
-/** The branch of a run, which may be empty, as git or CI names it: `main` or `refs/heads/main`. */
+/** The branch of a run, as {@linkcode branchNamed}. */
 export function readBranchOfRun(text: string): string {
-  return readText(text).replace(/^refs\/heads\//, "");
+  return branchNamed(readText(text));
 }
 
 /** One line of text, which may be empty. */

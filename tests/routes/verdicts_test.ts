@@ -62,6 +62,22 @@ describeWithDatabase("verdicts", (database) => {
     assert.deepEqual(owners, [["@acme/core", "@acme/web"], [], []]);
   });
 
+  it("take HEAD for no branch, as it is stored", async () => {
+    const repository = await fixture.addRepository("acme", "detached");
+    const failed = { name: "a", conclusion: "failure" as const, message: "oops" };
+    await fixture.upload(repository, [failed], { commitOid: "ddddddd1", branch: "fix" });
+    const cause = fingerprint(failureCause("oops", ""));
+    const id = idOf(repository, { name: "a" });
+    const answer = async (branch: string) => {
+      const response = await fixture.get(
+        `/api/repos/acme/detached/verdicts?tests=${id}:${cause}&base=main&run_branch=${branch}`,
+      );
+      return (await bodyOf(response, VERDICTS)).tests[0].evidence;
+    };
+    assert.equal(await answer("HEAD"), await answer(""));
+    assert.notEqual(await answer("HEAD"), await answer("other"));
+  });
+
   it("are the first of quarantined, flaky and known that applies; every test is answered", async () => {
     const names = ["broken", "flaky", "aside", "released", "elsewhere", "old", "good", "missing"];
     assert.deepEqual(await verdicts(names), {

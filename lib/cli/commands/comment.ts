@@ -85,7 +85,7 @@ export const commentCommand: AddCommand = command({
     const lookup = startLookup(checkout, {
       base,
       environment: io.environment,
-      run: givenRun(given),
+      run: givenRun(given, context),
     });
     try {
       const { repository, folder, run: ofCi } = await checkout;

@@ -144,7 +144,7 @@ export const gateCommand: AddCommand = command({
     const lookup = startLookup(checkout, {
       base,
       environment: io.environment,
-      run: givenRun(options),
+      run: givenRun(options, context),
       hasCommand: afterDashes !== null,
     });
     // The command may write files: the code is what it starts with.

@@ -68,6 +68,19 @@ describeWithDatabase("ingest in a CI job", (database) => {
     assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "x" });
   });
 
+  it("takes the branch of the job if the option names none", async () => {
+    const argv = ["--repo", "acme/head", "--branch", "HEAD"];
+    const { code, stderr } = await ingest(argv);
+    assert.equal(code, 0);
+    assert.match(
+      stderr,
+      /^ignored the branch: HEAD, null and the ref of a pull request name none$/m,
+    );
+    const [row] = await database().sql`
+      select branch from submission join repository using (repository_id) where name = 'head'`;
+    assert.equal(row!.branch, "main");
+  });
+
   it("names the facts that the job lacks", async () => {
     const { GITHUB_SHA: _, GITHUB_REPOSITORY: __, ...others } = environment;
     const nothing = { environment: others, git: () => Promise.resolve("") };

@@ -78,6 +78,28 @@ describe("a branch", () => {
     assert.equal(readBranchOfRun("refs/tags/v1"), "refs/tags/v1");
   });
 
+  it("is not HEAD, an unset variable or the ref of a pull request", () => {
+    for (
+      const text of [
+        "HEAD",
+        "refs/heads/HEAD",
+        "(no branch)",
+        "(HEAD detached at 0123456)",
+        "(HEAD detached from v1)",
+        "null",
+        "undefined",
+        "refs/pull/5/merge",
+        "refs/pull/5/head",
+        "refs/pull-requests/5/from",
+        "refs/merge-requests/5/head",
+        "5/merge",
+      ]
+    ) assert.equal(readBranchOfRun(` ${text} `), "", text);
+    for (const text of ["head", "HEAD-1", "nullable", "fix/5/merge", "pull/5"]) {
+      assert.equal(readBranchOfRun(text), text);
+    }
+  });
+
   it("has at most 2,000 bytes, which an index of PostgreSQL can hold", () => {
     assert.equal(readBranch(` ${"x".repeat(2_000)} `).length, 2_000);
     assert.throws(

@@ -162,6 +162,18 @@ describeWithDatabase("an upload", (database) => {
     assert.deepEqual(row?.notes, notes);
   });
 
+  it("a branch that is none is ignored with a note", async () => {
+    const path = newPath();
+    const body = formOf([["report", "a.xml", reportOf("a")]]);
+    const response = await receiver.send(`${path}?commit=${SHA}&branch=HEAD`, token, { body });
+    const notes = ["ignored the branch: HEAD, null and the ref of a pull request name none"];
+    const key = await accepted(response, notes);
+    assert.deepEqual(await process(), [`${key}\tprocessed\t1`]);
+    const [row] = await database().sql<{ branch: string | null }[]>`
+      select branch from submission where key = ${key}`;
+    assert.equal(row!.branch, null);
+  });
+
   it("a report that is cut off is accepted with a note if the run is said to have ended red", async () => {
     const send = (exitCode: number) =>
       receiver.send(`${newPath()}?commit=${SHA}&job=unit&exit_code=${exitCode}`, token, {
