@@ -2,14 +2,16 @@
 /** The tool that says of one build what failed, whether its change is the cause, and what to do. */
 import * as v from "valibot";
 import { shortCommit } from "../../base/commit.ts";
+import { plural } from "../../base/text.ts";
 import { UNKNOWN_CAUSE } from "../../analysis/failure_groups.ts";
 import { compareVerdicts, NEW_CAUSE } from "../../analysis/verdict.ts";
 import { isKnownForAll } from "../../gate/rule.ts";
 import {
   type Attempt,
   baseBranchOf,
+  BLAMES,
   type Build,
-  findBuild,
+  findBuilds,
   loadVerdicts,
   type Repo,
   type Submission,
@@ -28,6 +30,13 @@ import {
 
 /** Failed tests that are shown; the rest is counted. */
 const MAX_TESTS = 10;
+
+/** Other red builds that are shown, and named in a sentence. */
+const MAX_BUILDS = 3;
+const MAX_NAMED_BUILDS = 2;
+
+/** Of the address of another build. */
+const MAX_ADDRESS_CHARACTERS = 100;
 
 /** Of the output, so that ten failures are no burden to a conversation. */
 const MAX_OUTPUT_BYTES = 3_990;
@@ -58,7 +67,7 @@ const failedTest = v.object({
   blame: described(v.optional(v.string()), "not_yours, unclear or yours"),
   cause: described(v.string(), "Fingerprint"),
   message: v.string(),
-  last_seen: described(v.nullable(v.string()), "Last in another build"),
+  last_seen: described(v.nullable(v.string()), "In another build"),
   web_url: v.string(),
 });
 type FailedTest = v.InferOutput<typeof failedTest>;
@@ -66,8 +75,8 @@ type FailedTest = v.InferOutput<typeof failedTest>;
 export const getBuildVerdicts = defineTool({
   name: "get_build_verdicts",
   description:
-    "Which failures made a build red, whether its change caused them, and what to do. Give build_url, commit, " +
-    "pull or branch; none: the latest red build of the base branch. Next: get_test_details",
+    "Which failures made a build red, whether its change caused them, what to do. Give build_url, commit, " +
+    "pull or branch; none: the base branch's latest red build. Next: get_test_details",
   input: {
     repository: repositoryPath,
     build_url: v.optional(v.string()),
@@ -85,26 +94,29 @@ export const getBuildVerdicts = defineTool({
       failed_count: integer("Failed tests"),
     })),
     failed_without_test: v.boolean(),
-    failed: described(v.array(failedTest), `${MAX_TESTS} at most, new ones first`),
+    failed: described(v.array(failedTest), `${MAX_TESTS} at most`),
     flaky: described(
       v.array(v.object({ id: v.string(), name: v.string() })),
       "Passed on a retry",
     ),
     whole: described(
       v.nullable(v.boolean()),
-      "All usual tests ran; null: unknown",
+      "All tests ran; null: unknown",
     ),
+    other_red_builds: v.array(v.string()),
     next_step: v.string(),
   },
   page: ({ repository: { owner, name } }) => pageOfRepository(`${owner}/${name}`),
   async run({ repository, ...given }, get, { webUrl }) {
     const wanted = withoutEmpty(given);
     const repo = { ...repository, get };
-    const found = await findBuild(repo, wanted);
-    if (found === null) {
+    const builds = await findBuilds(repo, wanted);
+    if (builds === null) {
       const nothing = { failed_without_test: false, failed: [], flaky: [], whole: null };
-      return { build: null, ...nothing, next_step: await nothingFound(repo, wanted) };
+      const others = { other_red_builds: [] };
+      return { build: null, ...nothing, ...others, next_step: await nothingFound(repo, wanted) };
     }
+    const { build: found, otherRed, unreadCount } = builds;
     const { failed, flaky, failed_without_test } = found;
     const [latest] = found.submissions as [Submission];
     const byTest = await loadVerdicts(repo, failed);
@@ -134,7 +146,10 @@ export const getBuildVerdicts = defineTool({
         name: cut(name, MIN_NAME_CHARACTERS),
       })),
       whole: found.whole,
-      next_step: sayNewer(found) + nextStep(tests, found),
+      other_red_builds: otherRed.slice(0, MAX_BUILDS).map(nameOfBuild),
+      // Long texts are cut at the end.
+      next_step: sayNewer(found) + sayOthers(otherRed) + nextStep(tests, found) +
+        sayUnread(unreadCount),
       web_url: `${webUrl}/${web}`,
     });
   },
@@ -167,8 +182,6 @@ function verdictIn(
     recent_nondeterministic_negative_result: isOther(found.recent_nondeterministic_negative_result),
   };
 }
-
-const BLAMES = ["yours", "unclear", undefined, "not_yours"];
 
 /** What most probably needs work comes first. */
 function compareFailures(a: FailedTest, b: FailedTest): number {
@@ -217,6 +230,28 @@ function sayNewer({ newerPassed: count, latestCommit, submissions: [latest] }: B
   return `${builds} of ${cut(branch, MIN_NAME_CHARACTERS)} passed. `;
 }
 
+/** Its address; of one without, or with a long one, what the other tools take. */
+function nameOfBuild({ submissions: [latest] }: Build): string {
+  const { id, build_url } = latest!;
+  return build_url === "" || build_url.length > MAX_ADDRESS_CHARACTERS
+    ? `submission ${id}`
+    : build_url;
+}
+
+/** So that one build is not taken for all that is red. */
+function sayOthers(otherRed: readonly Build[]): string {
+  if (otherRed.length === 0) return "";
+  const named = otherRed.slice(0, MAX_NAMED_BUILDS).map(nameOfBuild);
+  const more = otherRed.length - named.length;
+  const rest = more === 0 ? "" : ` and ${more} more`;
+  return `${plural(otherRed.length, "other build")} ${otherRed.length === 1 ? "is" : "are"} red: ` +
+    `${named.join(", ")}${rest}. `;
+}
+
+function sayUnread(count: number): string {
+  return count === 0 ? "" : ` ${plural(count, "older build")} of other jobs were not read.`;
+}
+
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
@@ -262,8 +297,8 @@ async function nothingFound(
 }
 
 /**
- * Makes an output small enough: first by what another field says as well, then by the ends of long texts, and
- * the beginnings of long paths.
+ * Makes an output small enough: first by what another field says as well, then by the ends of long texts and
+ * the beginnings of long paths, at last by the tests that matter least.
  */
 function shortened<Output extends { failed: FailedTest[] }>(output: Output): Output {
   const cutTo = (limit: number) => (tests: FailedTest[]) =>
@@ -280,11 +315,13 @@ function shortened<Output extends { failed: FailedTest[] }>(output: Output): Out
     ...SHORT_LIMITS.map(cutTo),
   ];
   let { failed } = output;
+  const isLong = () =>
+    new TextEncoder().encode(JSON.stringify({ ...output, failed })).length > MAX_OUTPUT_BYTES;
   for (const step of steps) {
-    const text = JSON.stringify({ ...output, failed });
-    if (new TextEncoder().encode(text).length <= MAX_OUTPUT_BYTES) break;
+    if (!isLong()) break;
     failed = step(failed);
   }
+  while (failed.length > 1 && isLong()) failed = failed.slice(0, -1);
   return { ...output, failed };
 }
 

@@ -111,44 +111,75 @@ export interface Build extends BuildOutcome {
 
 const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", owner, name, ...rest];
 
+/** What is said of the builds that are wanted. */
+interface FoundBuilds {
+  /** The red one that most probably needs work; without one, a build that is not whole, else the latest. */
+  build: Build;
+  otherRed: Build[];
+  /** Older builds of the newest commits that were not read: they are too many. */
+  unreadCount: number;
+}
+
 /**
- * The latest red build of those that are wanted; otherwise, the latest. Of a branch, a pull request or the base branch
- * those of the newest commit of each job are wanted; of the base branch older ones as well, if none of them is red.
+ * The red builds of those that are wanted. Of a branch, a pull request or the base branch those of the newest commit of
+ * each job are wanted; of the base branch that of the latest red one as well, if none of them is red.
  */
-export async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
+export async function findBuilds(repo: Repo, wanted: Wanted): Promise<FoundBuilds | null> {
   const found = await findSubmissions(repo, wanted);
   const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
   const orderOf = orderOfCommits(found);
   const isOneCommit = wanted.build_url !== undefined || wanted.commit !== undefined;
   const superseded = isOneCommit ? new Set<string>() : supersededIn(found, orderOf);
   const isCurrent = ({ id }: Pick<Submission, "id">) => !superseded.has(id);
-  const outcomes = new Map<Submission[], BuildOutcome>();
-  const read = async (build: Submission[]) => {
-    const outcome = outcomes.get(build) ?? await loadOutcome(repo, build[0]!);
-    outcomes.set(build, outcome);
-    return outcome;
-  };
-  const latest = found[0]?.commit_oid || null;
-  for (const build of builds.filter((one) => one.some(isCurrent)).slice(0, MAX_BUILDS)) {
-    const outcome = await read(build);
-    if (!isRed(outcome)) continue;
-    const red = await withAttempts(repo, outcome);
-    if (!isRedIn(red, isCurrent)) continue;
-    const isLatest = red.submissions.some(({ commit_oid }) => commit_oid === latest);
-    return { ...red, latestCommit: isLatest ? null : latest };
+  const read = (build: Submission[]) => loadOutcome(repo, build[0]!);
+  const current = builds.filter((one) => one.some(isCurrent));
+  const unreadCount = Math.max(0, current.length - MAX_BUILDS);
+  const passed: BuildOutcome[] = [];
+  const red: Build[] = [];
+  for (const one of current.slice(0, MAX_BUILDS)) {
+    const outcome = await read(one);
+    const build = isRed(outcome) ? await withAttempts(repo, outcome) : null;
+    if (build && isRedIn(build, isCurrent)) red.push(build);
+    else passed.push(outcome);
   }
-  if (isOfBase(wanted)) {
-    const newer: BuildOutcome[] = [];
-    for (const build of builds.slice(0, MAX_BUILDS)) {
-      const outcome = await read(build);
-      if (isRed(outcome)) {
-        const newerPassed = countPassed(newer, outcome, orderOf);
-        return { ...await withAttempts(repo, outcome), newerPassed };
-      }
-      newer.push(outcome);
-    }
+  let newer: BuildOutcome[] = [];
+  if (red.length === 0 && isOfBase(wanted)) {
+    const all = [];
+    for (const one of builds.slice(0, MAX_BUILDS)) all.push(await read(one));
+    const latest = all.find(isRed);
+    const ofCommit = all.filter((one) => isRed(one) && codeOfBuild(one) === codeOfBuild(latest!));
+    for (const one of ofCommit) red.push(await withAttempts(repo, one));
+    if (latest) newer = all.slice(0, all.indexOf(latest));
   }
-  return builds[0] ? await withAttempts(repo, await read(builds[0])) : null;
+  const [build, ...otherRed] = worstFirst(red);
+  if (!build) {
+    const shown = passed.find(({ whole }) => whole === false) ?? passed[0];
+    return shown ? { build: await withAttempts(repo, shown), otherRed, unreadCount } : null;
+  }
+  const newerPassed = countPassed(newer, build, orderOf);
+  const latest = found[0]!.commit_oid || null;
+  const isLatest = newerPassed > 0 ||
+    build.submissions.some(({ commit_oid }) => commit_oid === latest);
+  const latestCommit = isLatest ? null : latest;
+  return { build: { ...build, newerPassed, latestCommit }, otherRed, unreadCount };
+}
+
+/** The builds that most probably need work first, otherwise as given. */
+function worstFirst(red: readonly Build[]): Build[] {
+  const rankOf = (build: Build) => BLAMES.indexOf(blameOf(build));
+  return red.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** What is said of failures, the most probable to need work first; `undefined` when unknown. */
+export const BLAMES = ["yours", "unclear", undefined, "not_yours"];
+
+/** What is said of the failure of a build that most probably needs work; `undefined` when it may be another one. */
+function blameOf(
+  { failed, failed_test_ids, failed_without_test, whole }: Build,
+): string | undefined {
+  const isPart = failed_without_test || whole === false || failed.length < failed_test_ids.length;
+  const blames = [...failed.map(({ blame }) => blame ?? undefined), ...isPart ? [undefined] : []];
+  return BLAMES.find((one) => blames.includes(one));
 }
 
 function loadOutcome(repo: Repo, { id }: Submission): Promise<BuildOutcome> {
@@ -209,6 +240,8 @@ async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
 
 /** What an upload tests; without a commit its build is one of its own. */
 const codeOf = ({ commit_oid, build_url, id }: Submission) => commit_oid || build_url || id;
+
+const codeOfBuild = ({ submissions: [latest] }: BuildOutcome) => codeOf(latest!);
 
 /**
  * The commits of uploads, the newest first, by number: the later its first upload came, the newer is a commit. An old

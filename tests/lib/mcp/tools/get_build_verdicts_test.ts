@@ -5,6 +5,7 @@ import type { Repository } from "../../../../db/admin/repositories.ts";
 import type { Upload } from "../../../../db/write/store_submission.ts";
 import { fingerprint } from "../../../../lib/analysis/failure_groups.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../../../lib/base/time.ts";
+import { NO_GAPS } from "../../../../lib/report/report_gaps.ts";
 import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { createApp } from "../../../../routes/mod.ts";
@@ -483,7 +484,7 @@ describeWithDatabase("get_build_verdicts", (database) => {
       const { build, next_step } = await call({ repository: `acme/${name}`, ...wanted });
       return [build?.build_url.slice(BUILD.length), /^This is .*?\. |/.exec(next_step)![0]];
     };
-    return { name, buildOf };
+    return { name, repo, buildOf };
   }
 
   it("answers for a branch and pull request with a job that is red, also where others tested another commit", async () => {
@@ -532,6 +533,130 @@ describeWithDatabase("get_build_verdicts", (database) => {
       { commitOid: "c0ffee1", buildUrl: "2" },
     ]);
     assert.deepEqual(await buildOf({ commit: "c0ffee1" }), ["1", ""]);
+  });
+
+  const MAIN = { branch: "main", job: "unit" };
+  /** The test `seen` fails now and then on the base branch: such failures are not due to a change. */
+  const BEFORE = Array.from({ length: 24 }, (_, index) => ({
+    ...{ ...MAIN, recordedAt: NOW - 2 * DAY + index, commitOid: `bbbbbb${index.toString(16)}` },
+    ...index % 6 === 0 && { failed: "seen" },
+  }));
+
+  it("answers about the red build that most probably needs work, and names the others", async () => {
+    const more = { commitOid: "c0ffee1", pullNumber: 12 };
+    const unit = { ...more, job: "unit", buildUrl: "1", failed: "seen" };
+    const e2e = { ...more, job: "e2e", buildUrl: "2", failed: "fresh" };
+    for (const uploads of [[unit, e2e], [e2e, unit]]) {
+      const { name } = await uploaded([...BEFORE, ...uploads]);
+      for (const wanted of [{ commit: "c0ffee1" }, { branch: "fix" }, { pull: 12 }]) {
+        const found = await call({ repository: `acme/${name}`, ...wanted });
+        assert.equal(found.build.build_url, `${BUILD}2`);
+        assert.equal(found.failed[0].blame, "yours");
+        assert.deepEqual(found.other_red_builds, [`${BUILD}1`]);
+        assert.match(found.next_step, /^1 other build is red: https:\S+\/1\. Begin/);
+      }
+      const one = await call({ repository: `acme/${name}`, build_url: `${BUILD}1` });
+      assert.equal(
+        one.next_step,
+        "None of the 1 is probably due to the change: run the job again.",
+      );
+    }
+  });
+
+  it("prefers what is unclear to what is not due to the change, as a job that ended red without a failed test", async () => {
+    const more = { commitOid: "c0ffee1" };
+    const crashed = { ...more, job: "lint", buildUrl: "1", exitCode: 2 };
+    const unit = { ...more, job: "unit", buildUrl: "2", failed: "seen" };
+    const { name } = await uploaded([...BEFORE, crashed, unit]);
+    const found = await call({ repository: `acme/${name}`, branch: "fix" });
+    assert.deepEqual([found.build.build_url, found.failed_without_test], [`${BUILD}1`, true]);
+    assert.match(found.next_step, /^1 other build is red: https:\S+\/2\. A job ended red/);
+  });
+
+  it("names other red builds of the base branch: of its newest commits, and of the latest red one", async () => {
+    const newest = await uploaded([
+      { ...MAIN, commitOid: "c0ffee1", buildUrl: "1", failed: "k1" },
+      { ...MAIN, commitOid: "c0ffee2", buildUrl: "2", job: "e2e", failed: "k3" },
+    ]);
+    const found = await call({ repository: `acme/${newest.name}` });
+    assert.equal(found.build.build_url, `${BUILD}2`);
+    assert.match(found.next_step, /^1 other build is red: https:\S+\/1\. Begin/);
+
+    const repaired = await uploaded([
+      { ...MAIN, commitOid: "c0ffee0", buildUrl: "0", failed: "k1" },
+      { ...MAIN, commitOid: "c0ffee1", buildUrl: "1", failed: "k1" },
+      { ...MAIN, commitOid: "c0ffee1", buildUrl: "2", job: "e2e", failed: "k3" },
+      { ...MAIN, commitOid: "c0ffee2", buildUrl: "3" },
+      { ...MAIN, commitOid: "c0ffee2", buildUrl: "4", job: "e2e" },
+    ]);
+    const { build, next_step } = await call({ repository: `acme/${repaired.name}` });
+    assert.equal(build.build_url, `${BUILD}2`);
+    assert.match(
+      next_step,
+      /^2 newer builds of main passed\. 1 other build is red: \S+\/1\. Begin/,
+    );
+  });
+
+  it("names at most three of many red builds, in at most 4 kB", async () => {
+    const long = "x".repeat(60);
+    const jobs = Array.from({ length: 9 }, (_, index) => ({
+      ...{ job: `job-${index}`, commitOid: "c0ffee1", failed: "seen" },
+      buildUrl: `${long}${index}`,
+    }));
+    const { name, repo } = await uploaded([...BEFORE, ...jobs]);
+    const names = Array.from(
+      { length: 10 },
+      (_, index) => `${"pays with a card ".repeat(9)}${index}`,
+    );
+    await fixture.upload(repo, names.map((name) => failing(name, `${name} broke`)), {
+      ...{ branch: "fix", job: "all", commitOid: "c0ffee1", buildUrl: `${BUILD}all` },
+      tags: ["owner:@acme/payments"],
+    });
+    const found = await call({ repository: `acme/${name}`, branch: "fix" });
+    assert.equal(found.build.build_url, `${BUILD}all`);
+    assert.ok(JSON.stringify(found).length <= 4_000, `${JSON.stringify(found).length} bytes`);
+    assert.ok(found.failed.length >= 7, `${found.failed.length} tests`);
+    assert.equal(found.build.failed_count, 10);
+    assert.equal(found.other_red_builds.length, 3);
+    assert.match(
+      found.next_step,
+      /^9 other builds are red: \S+x8, \S+x7 and 7 more\. Begin with .* one reason\.$/,
+    );
+  });
+
+  it("names a red build without an address, or with a long one, by its submission", async () => {
+    for (const buildUrl of ["", "x".repeat(200)]) {
+      const { name } = await uploaded([
+        { commitOid: "c0ffee1", buildUrl, failed: "k1" },
+        { commitOid: "c0ffee1", buildUrl: "2", failed: "k3" },
+      ]);
+      const { build, other_red_builds: [other], next_step } = await call({
+        ...{ repository: `acme/${name}`, branch: "fix" },
+      });
+      assert.equal(build.build_url, `${BUILD}2`);
+      assert.match(other, /^submission [0-9a-f]{24}$/);
+      assert.ok(next_step.startsWith(`1 other build is red: ${other}. `), next_step);
+    }
+  });
+
+  it("answers about a build that is not whole before one that passed", async () => {
+    const gaps = { ...NO_GAPS, cutOffReportCount: 1 };
+    const { name } = await uploaded([
+      { commitOid: "c0ffee1", job: "unit", buildUrl: "1", gaps },
+      { commitOid: "c0ffee1", job: "e2e", buildUrl: "2" },
+    ]);
+    const { build, next_step } = await call({ repository: `acme/${name}`, branch: "fix" });
+    assert.equal(build.build_url, `${BUILD}1`);
+    assert.match(next_step, /^No test failed, but the run is not whole/);
+  });
+
+  it("says how many builds of a commit it did not read", async () => {
+    const jobs = Array.from({ length: 33 }, (_, index) => ({
+      ...{ job: `job-${index}`, commitOid: "c0ffee1", buildUrl: `${index}` },
+    }));
+    const { name } = await uploaded(jobs);
+    const { next_step } = await call({ repository: `acme/${name}`, branch: "fix" });
+    assert.match(next_step, / 3 older builds of other jobs were not read\.$/);
   });
 
   it("says that newer builds of the base branch passed, other than those of the red commit", async () => {
