@@ -1,7 +1,7 @@
 import {
-  type Base,
   BASE_DAYS,
   DEFAULT_BASE,
+  type FoundBase,
   USUAL_BASE_BRANCHES,
 } from "../../lib/evidence/base_branch.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
@@ -23,16 +23,16 @@ export async function loadBaseBranch(
   return (await loadBase(sql, options)).base;
 }
 
-/** The base branch as {@linkcode loadBaseBranch}, and whether it is more than a guess. */
+/** The base branch as {@linkcode loadBaseBranch}, and how much is known of it. */
 export async function loadBase(
   sql: Queryable,
   { repositoryId, now }: { repositoryId: number; now: number },
-): Promise<Base> {
+): Promise<FoundBase> {
   const isBuild = sql`s.repository_id = ${repositoryId} and s.status = 'processed'
     and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
   // The first two of `coalesce` are what `knownBaseBranch` knows; the last is `''` with builds that name no branch.
-  const [row] = await sql<{ branch: string | null }[]>`
-    select coalesce(r.base_branch, r.default_branch, (
+  const [row] = await sql<{ known: string | null; branch: string | null }[]>`
+    select coalesce(r.base_branch, r.default_branch) as known, coalesce(r.base_branch, r.default_branch, (
       select b.branch
       from unnest(${textsIn(sql, [...USUAL_BASE_BRANCHES])}) with ordinality b (branch, place)
       where exists (select 1 from submission s where ${isBuild} and s.branch = b.branch)
@@ -46,7 +46,9 @@ export async function loadBase(
     from repository r
     where r.repository_id = ${repositoryId}`;
   const branch = row?.branch ?? null;
-  return { base: branch || DEFAULT_BASE, isBaseNamed: branch !== "" };
+  const base = branch || DEFAULT_BASE;
+  const isUsual = USUAL_BASE_BRANCHES.some((name) => name === base);
+  return { base, isBaseNamed: branch !== "", isBaseGuessed: !row?.known && !isUsual };
 }
 
 /**

@@ -4,13 +4,13 @@ import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
-import { type Base, basePatterns } from "../../lib/evidence/base_branch.ts";
+import { type Base, basePatterns, type FoundBase } from "../../lib/evidence/base_branch.ts";
 import type { Evidence, MassFailure } from "../../lib/evidence/evidence.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import { blameOf, type ShareSource } from "../../lib/evidence/shares.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { loadBase, loadBaseBranch } from "./base_branch.ts";
+import { loadBase } from "./base_branch.ts";
 import { findConclusions } from "./evidence.ts";
 import { type EvidenceRun, isUpload } from "./evidence_run.ts";
 import { loadRuns } from "./runs.ts";
@@ -25,6 +25,8 @@ export interface ShownConclusion extends Conclusion {
 
 /** Conclusions on the tests of a submission, by test_no. */
 export type ConclusionsOfTests = ReadonlyMap<number, ShownConclusion>;
+
+type UsedBase = Pick<FoundBase, "base" | "isBaseGuessed">;
 
 interface StoredRow {
   submissionId: string;
@@ -53,7 +55,7 @@ async function loadConclusions(
     /** Failed tests; all unless given. */
     testNos?: readonly number[];
     /** Loads the base branch, where conclusions are found now. */
-    loadBase(): Promise<string>;
+    loadBase(): Promise<UsedBase>;
   },
 ): Promise<Map<string, ConclusionsOfTests>> {
   if (submissionIds.length === 0) return new Map();
@@ -82,7 +84,7 @@ async function loadConclusions(
   if (unknown.length === 0) return found;
   const base = await loadBase();
   for (const { submissionId } of unknown) {
-    found.set(submissionId, await findNow(sql, { repositoryId, submissionId, base }));
+    found.set(submissionId, await findNow(sql, { repositoryId, submissionId, ...base }));
   }
   return found;
 }
@@ -105,10 +107,9 @@ function conclusionOf(
 /** The conclusions on a stored submission that has none. */
 async function findNow(
   sql: Queryable,
-  { repositoryId, submissionId, base }: {
+  { repositoryId, submissionId, base, isBaseGuessed }: UsedBase & {
     repositoryId: number;
     submissionId: string;
-    base: string;
   },
 ): Promise<Map<number, ShownConclusion>> {
   const [run] = await loadRuns(sql, {
@@ -149,6 +150,7 @@ async function findNow(
       hasPassed: passed.has(testNo),
     })),
     base: basePatterns(base),
+    isBaseGuessed,
     windowStart: run.recordedAt - WINDOW_SECONDS,
   });
   const urls = await loadBuildUrls(sql, {
@@ -196,7 +198,7 @@ export async function loadBuildUrls(
  */
 export async function findOwnConclusions(
   sql: Queryable,
-  { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: string },
+  { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: UsedBase },
 ): Promise<{ massFailure: MassFailure | null; conclusions: ConclusionsOfTests } | null> {
   const { submissionId, buildUrl, attempt, code } = run;
   // With an unknown attempt only its id tells which upload it is.
@@ -230,7 +232,7 @@ export async function loadBuildConclusions(
   const conclusions = await loadConclusions(tx, {
     repositoryId,
     submissionIds,
-    loadBase: () => Promise.resolve(base.base),
+    loadBase: () => Promise.resolve(base),
   });
   return { ...base, conclusions };
 }
@@ -246,8 +248,11 @@ export async function loadConclusionsOfTests(
   },
 ): Promise<ConclusionsOfTests> {
   if (testNos.length === 0) return new Map();
-  const loadBase = () => loadBaseBranch(tx, { repositoryId, now });
-  const submissionIds = [submissionId];
-  const found = await loadConclusions(tx, { repositoryId, submissionIds, testNos, loadBase });
+  const found = await loadConclusions(tx, {
+    repositoryId,
+    submissionIds: [submissionId],
+    testNos,
+    loadBase: () => loadBase(tx, { repositoryId, now }),
+  });
   return found.get(submissionId) ?? new Map();
 }

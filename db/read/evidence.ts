@@ -59,6 +59,8 @@ interface RunOptions {
   causeCounts: Iterable<CauseCount>;
   /** Patterns of the branches that count as the base branch. */
   base: Patterns;
+  /** Whether the base branch is only a guess. */
+  isBaseGuessed: boolean;
   /** Seconds since 1970. */
   windowStart: number;
   /** Lists of tests that are loaded already; the lists of other runs are added. */
@@ -85,7 +87,7 @@ export async function findConclusions(
 /** Loads what concerns all failures of a run. */
 export async function openRun(
   sql: Queryable,
-  { repositoryId, run, causeCounts, base, windowStart, lists }: RunOptions,
+  { repositoryId, run, causeCounts, base, isBaseGuessed, windowStart, lists }: RunOptions,
 ): Promise<{
   massFailure: MassFailure | null;
   /** The evidence for some of its failures, in their order. */
@@ -100,6 +102,7 @@ export async function openRun(
     branch: run.branch,
     pullNumber: run.pullNumber ?? null,
     isOnBase,
+    isOnGuess: isOnBase && isBaseGuessed,
     massFailure,
     failedTestCount: run.counts.failed,
   };
@@ -123,7 +126,7 @@ export async function openRun(
         ? { submissionId: run.submissionId ?? "", branch: run.branch }
         : ofTest.passedIn;
       const finding = findEvidence(causes, failedRun, { ...ofTest, passedIn }, lately.inDay);
-      return { ...finding, isKnownOnBase: isKnownOnBase(causes, ofTest, windowId) };
+      return { ...finding, isKnownOnBase: isKnownOnBase(causes, failedRun, ofTest, windowId) };
     });
     const shareFor = await shares.load(findings);
     return findings.map((finding) => {

@@ -78,9 +78,9 @@ export async function loadJudgedRun(
     given: Patterns;
   },
 ): Promise<JudgedRun> {
-  const { base: baseBranch, isBaseNamed } = given === null
+  const { base: baseBranch, isBaseNamed, isBaseGuessed } = given === null
     ? await loadBase(tx, { repositoryId, now })
-    : { base: given.join(", "), isBaseNamed: true };
+    : { base: given.join(", "), isBaseNamed: true, isBaseGuessed: false };
   const base = (given ?? [baseBranch]).flatMap(basePatterns);
   const testHashes = tests.map(({ testHash }) => testHash);
   const rows = await selectTests(tx, { repositoryId, testHashes, windowStart, base });
@@ -99,7 +99,9 @@ export async function loadJudgedRun(
     hasPassed,
   }));
   const { pullNumber = null } = run;
-  const branch = pullNumber === null ? run.branch : branchOfPull(run.branch, [baseBranch]);
+  const branch = pullNumber === null
+    ? run.branch
+    : branchOfPull(run.branch, isBaseGuessed ? [] : [baseBranch]);
   const asked: EvidenceRun = { ...run, branch, moment: now };
   const submissionId = run.submissionId ??
     await findUploadOf(tx, { repositoryId, run: asked, failures });
@@ -110,6 +112,7 @@ export async function loadJudgedRun(
     failures,
     causeCounts,
     base,
+    isBaseGuessed,
     windowStart,
   });
   const urls = await loadBuildUrls(tx, {
@@ -117,7 +120,11 @@ export async function loadJudgedRun(
     submissionIds: conclusions.flatMap(({ restsOn }) => restsOn?.submissionId || []),
   });
   const own = given === null
-    ? await findOwnConclusions(tx, { repositoryId, run: whole, base: baseBranch })
+    ? await findOwnConclusions(tx, {
+      repositoryId,
+      run: whole,
+      base: { base: baseBranch, isBaseGuessed },
+    })
     : null;
   return {
     baseBranch: isBaseNamed ? baseBranch : "",

@@ -9,7 +9,7 @@ import type { MassFailure } from "../../lib/evidence/evidence.ts";
 import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import type { Truth } from "../../lib/evidence/truth.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "../read/base_branch.ts";
+import { loadBase } from "../read/base_branch.ts";
 import { type FoundConclusion, openRun } from "../read/evidence.ts";
 import { changeEvidence } from "./truth_counts.ts";
 import { truthOfRun } from "./truths.ts";
@@ -54,13 +54,16 @@ export async function storeEvidence(
   if (negatives.length === 0) return null;
   const { repositoryId, submissionId } = submission;
   const moment = recordedAtOf(submissionId);
-  const base = baseBranch ?? await loadBaseBranch(tx, { repositoryId, now: moment });
+  const { base, isBaseGuessed } = baseBranch === null
+    ? await loadBase(tx, { repositoryId, now: moment })
+    : { base: baseBranch, isBaseGuessed: false };
   const ranges = rangesOfTests(negatives.testNos);
   const { massFailure, conclusionsOn } = await openRun(tx, {
     repositoryId,
     run: { ...submission, branch: submission.branch ?? "", code, isOnlyRun, moment },
     causeCounts: causeCounts(negatives, ranges),
     base: basePatterns(base),
+    isBaseGuessed,
     windowStart: moment - WINDOW_SECONDS,
     lists,
   });

@@ -24,7 +24,7 @@ import {
   type SubmissionHead,
 } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
-import { loadBaseBranch } from "../read/base_branch.ts";
+import { loadBase } from "../read/base_branch.ts";
 import { codeOf } from "../read/fragments.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
 import { findFileMatches, storeFileMatches } from "./file_matches.ts";
@@ -338,8 +338,10 @@ async function branchToStore(
   repository: LockedRepository,
 ): Promise<string | null> {
   if (!isOfPull || !branch) return branch;
-  const base = knownBaseBranch(repository) ??
-    await loadBaseBranch(tx, { repositoryId, now: recordedAt });
+  const known = knownBaseBranch(repository);
+  const found = known === null ? await loadBase(tx, { repositoryId, now: recordedAt }) : null;
+  // One that is guessed may be the branch of this very pull request.
+  const base = found?.isBaseGuessed ? null : found?.base ?? known;
   return branchOfPull(branch, [base, repository.defaultBranch, defaultBranch]) || null;
 }
 

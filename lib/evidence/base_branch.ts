@@ -34,6 +34,11 @@ export interface Base {
   isBaseNamed: boolean;
 }
 
+/** The base branch, and whether it is only the branch with most builds: it may be the branch of a change. */
+export interface FoundBase extends Base {
+  isBaseGuessed: boolean;
+}
+
 /**
  * The base branch of a repository as far as its row says: the one that was set, else the default branch as CI
  * says; `null` when it depends on the builds (`db/read/base_branch.ts`, which has the same rule in SQL).

@@ -66,6 +66,8 @@ export interface FailedRun {
   /** The pull request that it tests; `null` when unknown. */
   pullNumber: number | null;
   isOnBase: boolean;
+  /** Whether it is on a base branch that is only a guess: earlier failures there may be due to the same change. */
+  isOnGuess: boolean;
   /** Whether enough of its tests failed for a common reason; `null` if not. */
   massFailure: MassFailure | null;
   /** Tests that failed at least once. */
@@ -92,9 +94,11 @@ export interface KnownOfTest {
  */
 export function isKnownOnBase(
   causes: readonly string[],
+  { isOnGuess }: Pick<FailedRun, "isOnGuess">,
   { base, failures }: Pick<KnownOfTest, "base" | "failures">,
   firstId: string,
 ): boolean {
+  if (isOnGuess) return false;
   return base.latest?.hasFailed === true ||
     areSeen(causes, failures.filter((one) => one.isOnBase && one.submissionId >= firstId));
 }
@@ -195,7 +199,7 @@ export function findEvidence(
   );
   const seen = causesOfOthers(elsewhere, run);
   const isSeen = causes.length > 0 && causes.every((cause) => seen.has(cause));
-  const latest = isSeen && base.latest?.hasFailed &&
+  const latest = isSeen && !run.isOnGuess && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);
   const isNewHere = !causes.some((cause) => lately.has(cause));

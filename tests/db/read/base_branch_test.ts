@@ -1,7 +1,7 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import { loadBaseBranch, loadBaseBranches } from "../../../db/read/base_branch.ts";
+import { loadBase, loadBaseBranch, loadBaseBranches } from "../../../db/read/base_branch.ts";
 import { lockForUpload } from "../../../db/write/repository_row.ts";
 import type { Upload } from "../../../db/write/store_submission.ts";
 import { loadJobRuns } from "../../../db/read/job_runs.ts";
@@ -60,6 +60,27 @@ describeWithDatabases("the base branch", (database) => {
       where repository_id = ${shop.repositoryId}`;
     // By its builds.
     assert.equal(await branchOf({ branch: "main" }), null);
+  });
+
+  it("is only guessed where nothing says it, and is then the branch of runs of pull requests too", async () => {
+    const { sql } = database();
+    const repository = await fixture.addRepository("acme", "pulls");
+    const upload = { branch: "fix", isOfPull: true, pullNumber: 5 };
+    for (let run = 0; run < 3; run++) await fixture.upload(repository, PASS, upload);
+    const { repositoryId } = repository;
+    const branches = await sql`
+      select distinct branch from submission where repository_id = ${repositoryId}`;
+    assert.deepEqual(branches.map(({ branch }) => branch), ["fix"]);
+    const load = async () => {
+      const { base, isBaseGuessed } = await loadBase(sql, { repositoryId, now: NOW });
+      return [base, isBaseGuessed];
+    };
+    assert.deepEqual(await load(), ["fix", true]);
+    await sql`update repository set default_branch = 'fix' where repository_id = ${repositoryId}`;
+    assert.deepEqual(await load(), ["fix", false]);
+    await sql`update repository set default_branch = null where repository_id = ${repositoryId}`;
+    await fixture.upload(repository, PASS, { branch: "trunk" });
+    assert.deepEqual(await load(), ["trunk", false]);
   });
 
   it("counts the runs of its merge queues, and no other branch", async () => {

@@ -85,6 +85,21 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(failed), { a: ["first", "not_the_change"] });
   });
 
+  it("is not `fails_on_base` by its own branch where that is only guessed to be the base branch", async () => {
+    const own = { branch: "feature-x" };
+    await upload({ a: null }, own);
+    await upload({ a: "broken" }, own);
+    const second = await upload({ a: "broken" }, own);
+    assert.deepEqual(await evidenceOf(second), { a: ["few", null] });
+    const other = await upload({ a: "broken" }, { branch: "feature-y" });
+    assert.deepEqual(await evidenceOf(other), { a: ["fails_on_base", null] });
+    await database().sql`
+      update repository set default_branch = 'feature-x'
+      where repository_id = ${repository.repositoryId}`;
+    const known = await upload({ a: "broken" }, own);
+    assert.equal((await evidenceOf(known)).a![0], "fails_on_base");
+  });
+
   it("is `passed_here` after a pass in the same build, where attempts are unknown, and not of a known attempt", async () => {
     await passes(20);
     const build = (number: number) => ({

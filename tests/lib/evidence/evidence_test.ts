@@ -17,6 +17,7 @@ const RUN: FailedRun = {
   branch: "mine",
   pullNumber: null,
   isOnBase: false,
+  isOnGuess: false,
   massFailure: null,
   failedTestCount: 1,
 };
@@ -62,7 +63,15 @@ function evidenceOf(
 
 describe("a failure that is known on the base branch", () => {
   const isKnown = (known: Partial<KnownOfTest>) =>
-    isKnownOnBase(["timeout"], { ...NOTHING, ...known }, "a1");
+    isKnownOnBase(["timeout"], RUN, { ...NOTHING, ...known }, "a1");
+
+  it("is none of a run on a branch that is only guessed to be the base branch", () => {
+    const own = { ...RUN, isOnBase: true, isOnGuess: true };
+    assert.equal(
+      isKnownOnBase(["timeout"], own, { ...NOTHING, failures: [failure()] }, "a1"),
+      false,
+    );
+  });
 
   it("is one of a test whose latest run there failed, with any cause", () => {
     assert.equal(isKnown({}), false);
@@ -81,7 +90,7 @@ describe("a failure that is known on the base branch", () => {
 
   it("is one of several causes that were all seen there", () => {
     const isKnown = (failures: EarlierFailure[]) =>
-      isKnownOnBase(["timeout", "refused"], { ...NOTHING, failures }, "a1");
+      isKnownOnBase(["timeout", "refused"], RUN, { ...NOTHING, failures }, "a1");
     assert.equal(isKnown([failure()]), false);
     assert.equal(isKnown([failure(), failure({ causes: ["refused"] })]), true);
   });
