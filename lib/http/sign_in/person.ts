@@ -56,6 +56,8 @@ export function groupsOf(
 /** What the log calls a person. */
 export function nameOf(claims: Claims): string {
   const known = [...NAMES, "sub"].map((name) => claims[name]);
-  const names = known.map((value) => typeof value === "string" ? oneLine(value).trim() : "");
+  const names = known.map((value) =>
+    typeof value === "string" ? oneLine(value.toWellFormed()).trim() : ""
+  );
   return cutText(names.find((name) => name !== "") ?? "unnamed", MAX_NAME_CHARACTERS - 3);
 }

@@ -205,6 +205,12 @@ describe("sign-in with a hostile provider", () => {
     }
   });
 
+  it("replaces unpaired surrogates in a name, which the database does not take", async () => {
+    lies = {};
+    assert.deepEqual(await signIn({ claims: { preferred_username: "x\ud800y" } }), [302, true]);
+    assert.match(lines.findLast((line) => line.includes("signed in"))!, /user="x\ufffdy"/);
+  });
+
   it("takes one line of at most 100 characters as a name, and cuts the cookie off at 4 kB", async () => {
     lies = {};
     const long = {
