@@ -154,7 +154,10 @@ async function loadFailedSubmissions(
   if (ids.size === 0) return new Map();
   const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
-      s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
+      s.code_version = ${run.code ?? ""} as "isSameCode",
+      s.job = ${run.job} and s.environment = ${run.environment} as "isSameJob", ${
+    isSamePull(sql, run)
+  } as "isSamePull",
       s.pull_number::float8 as "pullNumber", ${isOfBase(sql, base)} as "isOfBase",
       ${isOfOtherBase(sql, { repositoryId, run, base })} as "isOnBase"
     from submission s

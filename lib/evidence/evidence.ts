@@ -56,6 +56,8 @@ export interface EarlierFailure extends KnownRun {
   isOfBase: boolean;
   /** The same, but neither of this pull request nor of code that never came to the base branch. */
   isOnBase: boolean;
+  /** Whether its run is of the job and the environment of the failure in question. */
+  isSameJob: boolean;
   /** Whether its run is one of the {@linkcode BaseRuns} of the test. */
   isCounted: boolean;
 }
@@ -99,8 +101,18 @@ export function isKnownOnBase(
   firstId: string,
 ): boolean {
   if (isOnGuess) return false;
+  const onBase = failures.filter((one) => one.isOnBase && (one.isSameJob || !isClean(base)));
   return base.latest?.hasFailed === true ||
-    areSeen(causes, failures.filter((one) => one.isOnBase && one.submissionId >= firstId));
+    areSeen(causes, onBase.filter((one) => one.submissionId >= firstId));
+}
+
+function neverFailed({ runCount, failedCount }: BaseRuns): boolean {
+  return runCount >= MIN_CLEAN_RUNS && failedCount === 0;
+}
+
+/** Whether the test is clean in this job and environment: what it does in others is no sign of a failure here. */
+function isClean(base: BaseRuns): boolean {
+  return base.isOfJob && neverFailed(base);
 }
 
 /**
@@ -194,8 +206,9 @@ export function findEvidence(
   });
   if (passedIn) return find("passed_here", passedIn, alikeCount);
   // An unknown branch may be this one.
-  const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
-    isOnBase || branch !== "" && branch !== run.branch && !isSamePull
+  const elsewhere = alike.filter(({ branch, isSamePull, isOnBase, isSameJob }) =>
+    (isOnBase || branch !== "" && branch !== run.branch && !isSamePull) &&
+    (isSameJob || !isClean(base))
   );
   const seen = causesOfOthers(elsewhere, run);
   const isSeen = causes.length > 0 && causes.every((cause) => seen.has(cause));
@@ -221,7 +234,7 @@ export function findEvidence(
     return find("new_cause", others.at(-1)!, base.failedCount);
   }
   if (base.runCount === 0) return find("new_test", null, 0);
-  if (base.runCount >= MIN_CLEAN_RUNS && base.failedCount === 0) return find("first", null, 0);
+  if (neverFailed(base)) return find("first", null, 0);
   return find("few", (alike.at(-1) ?? others.at(-1)) ?? null, base.failedCount);
 }
 

@@ -82,8 +82,10 @@ export class EvidenceRules {
       hasFailed(one, name) && (run.branch !== "" || this.isBaseOf(one, run))
     );
     const atOtherCode = failed.filter((one) => one.commit !== run.commit);
+    const neverFailed = onBase.length >= 20 && !onBase.some((one) => hasFailed(one, name));
     const elsewhere = atOtherCode.filter((one) =>
-      this.isBaseOf(one, run) || one.branch !== "" && !isSameChange(one, run)
+      (this.isBaseOf(one, run) || one.branch !== "" && !isSameChange(one, run)) &&
+      (isSameJob(one, run) || !(neverFailed && onBase.some((base) => isSameJob(base, run))))
     );
     const hasAllCauses = (runs: PlainRun[]) =>
       causes.length > 0 &&
@@ -110,8 +112,7 @@ export class EvidenceRules {
     if (isSeen && !failedBefore) return "seen_elsewhere";
     if (atOtherCode.length > 0 && !hasAllCauses(failed)) return "new_cause";
     if (onBase.length === 0) return "new_test";
-    const isClean = !onBase.some((one) => hasFailed(one, name));
-    return onBase.length >= 20 && isClean ? "first" : "few";
+    return neverFailed ? "first" : "few";
   }
 
   /** Whether failures are no sign of a change that was merged: not all of one other change. */
@@ -161,8 +162,8 @@ export class EvidenceRules {
   }
 
   /** Runs of the same job in the same environment, or all if there is none. */
-  sameJobIfAny(runs: PlainRun[], { job, environment }: PlainRun): PlainRun[] {
-    const same = runs.filter((one) => one.job === job && one.environment === environment);
+  sameJobIfAny(runs: PlainRun[], run: PlainRun): PlainRun[] {
+    const same = runs.filter((one) => isSameJob(one, run));
     return same.length > 0 ? same : runs;
   }
 
@@ -275,6 +276,10 @@ function isOfQueue({ branch }: PlainRun): boolean {
 
 function isSameChange(a: PlainRun, b: PlainRun): boolean {
   return a.branch === b.branch || a.pull !== 0 && a.pull === b.pull;
+}
+
+function isSameJob(a: PlainRun, b: PlainRun): boolean {
+  return a.job === b.job && a.environment === b.environment;
 }
 
 function isSameAttempt(a: PlainRun, b: PlainRun): boolean {

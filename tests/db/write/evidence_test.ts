@@ -85,6 +85,18 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(failed), { a: ["first", "not_the_change"] });
   });
 
+  it("is `first` after twenty passes, even if the test always fails in another environment", async () => {
+    for (let run = 0; run < 20; run++) {
+      const commitOid = `eeeeee${10 + run}`;
+      await upload({ a: null }, { environment: "linux", commitOid });
+      await upload({ a: "broken" }, { environment: "windows", commitOid });
+    }
+    const linux = await upload({ a: "broken" }, { ...MINE, environment: "linux" });
+    assert.deepEqual(await evidenceOf(linux), { a: ["first", null] });
+    const windows = await upload({ a: "broken" }, { ...MINE, environment: "windows" });
+    assert.equal((await evidenceOf(windows)).a![0], "fails_on_base");
+  });
+
   it("is not `fails_on_base` by its own branch where that is only guessed to be the base branch", async () => {
     const own = { branch: "feature-x" };
     await upload({ a: null }, own);

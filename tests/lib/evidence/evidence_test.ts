@@ -46,6 +46,7 @@ function failure(given: Partial<EarlierFailure> = {}): EarlierFailure {
     pullNumber: null,
     isOfBase: given.isOnBase ?? true,
     isOnBase: true,
+    isSameJob: true,
     isCounted: true,
     ...given,
   };
@@ -170,6 +171,25 @@ describe("the evidence for a failure", () => {
     const passed = { ...again, before: { submissionId: "a3", branch: "mine" } };
     assert.equal(evidenceOf(passed).evidence, "seen_elsewhere");
     assert.equal(evidenceOf({ failures: [own] }).evidence, "new_test");
+  });
+
+  it("is not that a cause was seen in another job, if the test never failed in this one", () => {
+    const inWindows = { failures: [failure({ isSameJob: false, isCounted: false })] };
+    assert.equal(evidenceOf({ ...inWindows, base: CLEAN_BASE }).evidence, "first");
+    assert.equal(
+      isKnownOnBase(["timeout"], RUN, { ...NOTHING, ...inWindows, base: CLEAN_BASE }, "a1"),
+      false,
+    );
+    const ranHere = [
+      { ...CLEAN_BASE, runCount: 19 },
+      { ...CLEAN_BASE, failedCount: 1 },
+      { ...CLEAN_BASE, isOfJob: false },
+    ];
+    for (const base of ranHere) {
+      assert.equal(evidenceOf({ ...inWindows, base }).evidence, "seen_elsewhere");
+    }
+    const here = { failures: [failure({ branch: "other", isOnBase: false })], base: CLEAN_BASE };
+    assert.equal(evidenceOf(here).evidence, "seen_elsewhere");
   });
 
   it("is not that a cause was seen under another branch of the same pull request", () => {
