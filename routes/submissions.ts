@@ -95,7 +95,7 @@ export const submissions = defineJsonRoute({
   },
 });
 
-function submissionJson({ submissionId: id, hasGaps: _, ...row }: SubmissionRow) {
+function submissionJson({ submissionId: id, workflow: _, hasGaps: __, ...row }: SubmissionRow) {
   return { id, ...jsonRecord(row) };
 }
 

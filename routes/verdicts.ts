@@ -138,6 +138,7 @@ export const verdicts = defineJsonRoute({
       },
     ),
     run_job: ofRun("Job", "test"),
+    run_workflow: ofRun("Workflow or pipeline that has the job", "CI"),
     run_environment: ofRun("Environment", "Linux-X64"),
     run_shard: ofRun("Shard", "2/4"),
     run_attempt: ofRun("Attempt", "1"),
@@ -260,6 +261,7 @@ export const verdicts = defineJsonRoute({
 interface GivenRun {
   run_submission: string | null;
   run_job?: string;
+  run_workflow?: string;
   run_environment?: string;
   run_shard?: string;
   run_attempt?: string;
@@ -281,6 +283,7 @@ function runOf(given: GivenRun, askedCount: number) {
     submissionId: given.run_submission,
     code: codeVersion({ tree: text(given.run_tree), commit: text(given.run_commit) }),
     job: text(given.run_job),
+    workflow: text(given.run_workflow),
     environment: text(given.run_environment),
     shard: text(given.run_shard),
     attempt: text(given.run_attempt),

@@ -112,6 +112,7 @@ export class WebhookFixture {
       treeOid: null,
       environment: "",
       job: "unit",
+      workflow: "",
       shard: "",
       attempt: "",
       runner: "",

@@ -210,6 +210,7 @@ export class ImportedRepository {
       branch: record.branch,
       environment: record.environment ?? "",
       job: record.job ?? "",
+      workflow: record.workflow ?? "",
       shard: record.shard ?? "",
       attempt: record.attempt ?? "",
       runner: record.runner ?? "",

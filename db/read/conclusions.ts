@@ -121,6 +121,7 @@ async function findNow(
       "pullNumber",
       "environment",
       "job",
+      "workflow",
       "shard",
       "attempt",
       "buildUrl",

@@ -158,7 +158,7 @@ async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: H
     repositoryId,
     columns: VERSION_COLUMNS,
     where: sql`s.code_version = ${run.code} and s.environment = ${run.environment}
-      and s.job = ${run.job} and ${memory} ${
+      and s.job = ${run.job} and s.workflow = ${run.workflow} and ${memory} ${
       run.submissionId === null
         ? sql``
         : sql`and s.submission_id <> decode(${run.submissionId}, 'hex')`

@@ -25,10 +25,11 @@ export interface EvidenceRun {
   submissionId: string | null;
   /** As `submission.code_version`; `null` when unknown. */
   code: string | null;
-  /** Whether no other submission is of this code in its environment and job; not given when unknown. */
+  /** Whether no other submission is of its code version; not given when unknown. */
   isOnlyRun?: boolean;
   environment: string;
   job: string;
+  workflow: string;
   shard: string;
   attempt: string;
   buildUrl: string;

@@ -111,9 +111,9 @@ function likePatterns(patterns: readonly string[]): string[] {
     .map((pattern) => pattern.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%"));
 }
 
-/** SQL: the code version of the row `s` of `submission`: its code in its environment and job. */
+/** SQL: the code version of the row `s` of `submission`: its code in its environment, job and workflow. */
 export function codeVersionOf(sql: Queryable) {
-  return sql`(s.code_version || ' ' || s.environment || chr(10) || s.job)`;
+  return sql`(s.code_version || ' ' || s.environment || chr(10) || s.job || chr(10) || s.workflow)`;
 }
 
 /** The code of a code version, as `submission.code_version`. */

@@ -50,7 +50,7 @@ export async function loadLastAttempts(
           where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
             and n.is_disruption)) as failed_again
       from (
-        select s.submission_id, s.build_url, s.environment, s.job, s.shard, s.attempt, s.status,
+        select s.submission_id, s.build_url, s.environment, s.job, s.workflow, s.shard, s.attempt, s.status,
           s.exit_code, s.failed_test_count, count(*) over attempts as attempt_count,
           row_number() over (attempts order by length(s.attempt) desc, s.attempt desc,
             s.submission_id desc) = 1 as is_latest
@@ -58,9 +58,9 @@ export async function loadLastAttempts(
         where s.repository_id = ${repositoryId} and s.build_url <> '' and s.status = 'processed'
           and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
         window attempts as (
-          partition by s.build_url, s.environment, s.job, s.shard, s.code_version)
+          partition by s.build_url, s.environment, s.job, s.workflow, s.shard, s.code_version)
       ) s
-      group by s.build_url, s.environment, s.job
+      group by s.build_url, s.environment, s.job, s.workflow
       having count(*) > 1
     ) j
     where j.is_red or j.has_legs or j.failed_again

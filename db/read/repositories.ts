@@ -248,7 +248,8 @@ function selectBuildDays(
     where later.repository_id = s.repository_id and ${
     isOneOf(sql, sql`later.repository_id`, repositoryIds)
   } and later.status = 'processed' and later.build_url = s.build_url
-      and md5(later.build_url) = md5(s.build_url) and s.build_url <> '' and later.job = s.job and later.environment = s.environment
+      and md5(later.build_url) = md5(s.build_url) and s.build_url <> '' and later.job = s.job
+      and later.workflow = s.workflow and later.environment = s.environment
       and later.shard = s.shard and later.submission_id > s.submission_id)`;
   return sql<CountedBuilds[]>`
     select c.repository_id::float8 as "repositoryId", c.period, c.day,

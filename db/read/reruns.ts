@@ -133,7 +133,7 @@ async function selectRepeatedCode(sql: Queryable, periods: readonly RepositoryPe
       ) p on p.repository_id = s.repository_id
         and s.submission_id >= p.first_id and s.submission_id < p.end_id
       where s.repository_id = any(${ids}::bigint[]) and s.status = 'processed'
-      group by p.no, s.repository_id, s.code_version, s.environment, s.job
+      group by p.no, s.repository_id, s.code_version, s.environment, s.job, s.workflow
       having (count(*) > 1 and not (s.job <> '' and ${isOneAttempt})
         or bool_or(s.test_result_count > coalesce(s.ran_test_count + s.skipped_test_count, 0)))
     ) c

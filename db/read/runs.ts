@@ -31,6 +31,7 @@ const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragme
   pullNumber: (sql) => sql`s.pull_number::float8`,
   environment: (sql) => sql`s.environment`,
   job: (sql) => sql`s.job`,
+  workflow: (sql) => sql`s.workflow`,
   shard: (sql) => sql`s.shard`,
   isOutage: (sql) => sql`s.is_outage`,
   buildUrl: (sql) => sql`s.build_url`,

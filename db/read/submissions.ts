@@ -20,6 +20,8 @@ export interface SubmissionRow {
   environment: string;
   /** Job of the CI service, `""` when unknown. */
   job: string;
+  /** Workflow or pipeline that has the job, `""` when unknown. */
+  workflow: string;
   /** Shard of the job, as the CI service names it; `""` when unknown. */
   shard: string;
   /** Attempt of the job in its build, `""` when unknown. */
@@ -52,7 +54,8 @@ export interface SubmissionRow {
 function submissionColumns(sql: Queryable) {
   return sql`encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
     s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
-    coalesce(s.branch, '') as branch, s.environment, s.job, s.shard, s.attempt, s.runner,
+    coalesce(s.branch, '') as branch, s.environment, s.job, s.workflow, s.shard, s.attempt,
+    s.runner,
     s.pull_number::float8 as "pullNumber", s.pull_title as "pullTitle", s.author,
     extract(epoch from s.recorded_at)::float8 as "recordedAt",
     s.status, s.test_result_count as "testResultCount", s.ran_test_count as "ranTestCount",

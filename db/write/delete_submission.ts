@@ -94,7 +94,8 @@ async function lockSubmission(
     tx<LockedSubmission[]>`
       select repository_id::float8 as "repositoryId",
         encode(submission_id, 'hex') as "submissionId", ${codeVersionOf(tx)} as "codeVersion",
-        code_version as code, environment, job, branch, test_list_no as "testListNo", array_to_json(tags) as tags,
+        code_version as code, environment, job, workflow, branch, test_list_no as "testListNo",
+        array_to_json(tags) as tags,
         encode(test_tag_digest, 'hex') as "testTagDigest"
       from submission s
       where repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and key = ${key}`;

@@ -31,6 +31,7 @@ interface EvidenceSubmission {
   pullNumber?: number | null | undefined;
   environment: string;
   job: string;
+  workflow: string;
   shard: string;
   attempt: string;
   counts: Pick<TestCounts, "ran" | "failed">;

@@ -106,7 +106,8 @@ function isPrunable(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
     and not exists (
       select 1 from submission o
       where o.repository_id = ${repositoryId} and o.submission_id >= decode(${before}, 'hex')
-        and (o.code_version, o.environment, o.job) = (s.code_version, s.environment, s.job))`;
+        and (o.code_version, o.environment, o.job, o.workflow)
+          = (s.code_version, s.environment, s.job, s.workflow))`;
 }
 
 async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batches {
@@ -119,7 +120,7 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
     from submission s
     where repository_id = ${repositoryId} and ${isPrunable(sql, scope)}
     order by first_value(submission_id) over (
-        partition by code_version, environment, job order by submission_id),
+        partition by code_version, environment, job, workflow order by submission_id),
       not exists (
         select 1 from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id),

@@ -222,9 +222,9 @@ async function identify(
 type StoredSubmission = Omit<SubmissionHead, "key"> & {
   submissionId: string;
   codeVersion: string;
-  /** Whether no other submission has its code version, environment and job. */
+  /** Whether no other submission has its code version. */
   isOnlyRun: boolean;
-  /** Whether no later one is of its branch, environment and job. */
+  /** Whether no later one is of its branch, environment, job and workflow. */
   isLatest: boolean;
   failedTestNos: Pick<TestNos, "get">;
 };
@@ -369,12 +369,13 @@ async function storeFailureEvidence(
     lists: Map<number, TestList>;
   },
 ): Promise<boolean> {
-  const { environment = "", job = "", shard = "", attempt = "" } = submission;
+  const { environment = "", job = "", workflow = "", shard = "", attempt = "" } = submission;
   const massFailure = await storeEvidence(tx, {
     submission: {
       ...submission,
       environment,
       job,
+      workflow,
       shard,
       attempt,
       counts: countTests(content.exceptions, content.testHashes.length),
@@ -394,10 +395,10 @@ async function updateTruths(
   { repositoryId, submissionId, branch, codeVersion, ...submission }: StoredSubmission,
   { negatives, lists }: { negatives: NewNegatives; lists: Map<number, TestList> },
 ): Promise<void> {
-  const { environment = "", job = "", isOnlyRun, isLatest } = submission;
+  const { environment = "", job = "", workflow = "", isOnlyRun, isLatest } = submission;
   await resolveTruths(tx, {
     repositoryId,
-    version: { code: codeOf(codeVersion), environment, job },
+    version: { code: codeOf(codeVersion), environment, job, workflow },
     submissionId,
     branch,
     isNew: true,

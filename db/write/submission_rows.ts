@@ -25,6 +25,8 @@ export interface SubmissionHead {
   environment?: string;
   /** Job of the CI service, `""` when unknown. */
   job?: string;
+  /** Workflow or pipeline that has the job, `""` when unknown. */
+  workflow?: string;
   /** Shard of the job, as the CI service names it; `""` when unknown. */
   shard?: string;
   /** Attempt of the job in its build, counted from 1; `""` when unknown. */
@@ -69,7 +71,7 @@ export async function insertSubmission(
   const { gaps = null } = facts;
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-      build_url, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner,
+      build_url, commit_oid, tree_oid, branch, environment, job, workflow, shard, attempt, runner,
       pull_number, pull_title, author, queue_base, exit_code, tags, upload_digest,
       test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
       test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos,
@@ -78,8 +80,10 @@ export async function insertSubmission(
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
-      ${facts.environment ?? ""}, ${facts.job ?? ""}, ${facts.shard ?? ""},
-      ${facts.attempt ?? ""}, ${facts.runner ?? ""}, ${facts.pullNumber ?? null}::bigint,
+      ${facts.environment ?? ""}, ${facts.job ?? ""}, ${facts.workflow ?? ""},
+      ${facts.shard ?? ""}, ${facts.attempt ?? ""}, ${facts.runner ?? ""}, ${
+    facts.pullNumber ?? null
+  }::bigint,
       ${facts.pullTitle ?? ""}, ${facts.author ?? ""}, ${facts.queueBase ?? ""},
       ${facts.exitCode ?? null}::int,
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
@@ -99,9 +103,9 @@ export async function insertSubmission(
 
 /** How a submission stands to the others. */
 interface PlaceOfRun {
-  /** Whether it is the only one of its code version, environment and job, as most are. */
+  /** Whether it is the only one of its code version, as most are. */
   isOnlyRun: boolean;
-  /** Whether no later one is of its branch, environment and job. */
+  /** Whether no later one is of its branch, environment, job and workflow. */
   isLatest: boolean;
 }
 
@@ -115,7 +119,7 @@ export async function placeOfRun(
   { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
 ): Promise<PlaceOfRun> {
   const isOther = tx`s.repository_id = ${repositoryId} and s.status = 'processed'
-    and s.environment = o.environment and s.job = o.job`;
+    and s.environment = o.environment and s.job = o.job and s.workflow = o.workflow`;
   const [row] = await tx<PlaceOfRun[]>`
     select not exists (
         select 1 from submission s

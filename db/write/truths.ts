@@ -26,12 +26,13 @@ import { loadTestFacts } from "../read/test_facts.ts";
 import { TESTS_AT_ONCE } from "../../lib/analysis/new_negatives.ts";
 import { changeEvidence } from "./truth_counts.ts";
 
-/** The code in an environment and a job. */
+/** The code in an environment and a job of a workflow. */
 export interface CodeVersion {
   /** As `submission.code_version`. */
   code: string;
   environment: string;
   job: string;
+  workflow: string;
 }
 
 /** A run that came or went. */
@@ -44,7 +45,7 @@ interface ChangedRun {
   isNew: boolean;
   /** Whether it is the only one of its code version. */
   isOnlyRun: boolean;
-  /** Whether it came after all others of its branch, environment and job. */
+  /** Whether it came after all others of its branch, environment, job and workflow. */
   isLatest: boolean;
   /** The tests that failed in it. */
   failed: Int32Array;
@@ -59,6 +60,7 @@ interface Job {
   repositoryId: number;
   environment: string;
   job: string;
+  workflow: string;
   lists: Map<number, TestList>;
 }
 
@@ -150,8 +152,8 @@ function common({ repositoryId, lists }: Job) {
   return { repositoryId, columns: TRUTH_COLUMNS, lists } as const;
 }
 
-function isOfJob(tx: Queryable, { environment, job }: Job) {
-  return tx`s.environment = ${environment} and s.job = ${job}`;
+function isOfJob(tx: Queryable, { environment, job, workflow }: Job) {
+  return tx`s.environment = ${environment} and s.job = ${job} and s.workflow = ${workflow}`;
 }
 
 function keyOf({ branch, code }: Pick<Place, "branch" | "code">): string {

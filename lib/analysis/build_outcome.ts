@@ -9,6 +9,7 @@ export const BUILD_COLUMNS = [
   "treeOid",
   "environment",
   "job",
+  "workflow",
   "shard",
   "attempt",
 ] as const;
@@ -22,15 +23,15 @@ export type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLU
 type Attempts<Upload> = Upload[][];
 
 /**
- * The uploads of a build by job, environment and code, and by attempt. The number of an attempt decides where all
+ * The uploads of a build by job, workflow, environment and code, and by attempt. The number of an attempt decides where all
  * of a job are known: its upload may be late. Uploads of one known attempt are legs of a matrix, or parts.
  */
 function attemptsByJob<Upload extends BuildRun>(runs: readonly Upload[]): Attempts<Upload>[] {
   const oldestFirst = runs.toSorted((a, b) => a.submissionId < b.submissionId ? -1 : 1);
   const jobs = Map.groupBy(
     oldestFirst,
-    ({ environment, job, treeOid, commitOid }) =>
-      JSON.stringify([environment, job, treeOid || null, treeOid ? null : commitOid]),
+    ({ environment, job, workflow, treeOid, commitOid }) =>
+      JSON.stringify([environment, job, workflow, treeOid || null, treeOid ? null : commitOid]),
   );
   return [...jobs.values()].map((ofJob) => {
     const attempts = [

@@ -35,9 +35,11 @@ export interface RunColumns {
   /** The branch that a merge queue tests for, `""` when it does not. */
   queueBase: string;
   pullNumber: number | null;
-  /** `""` when unknown, as job and shard. */
+  /** `""` when unknown, as job, workflow and shard. */
   environment: string;
   job: string;
+  /** The workflow or pipeline that has the job. */
+  workflow: string;
   shard: string;
   /** Whether its failures are an outage, which other branches had too. */
   isOutage: boolean;
@@ -45,7 +47,7 @@ export interface RunColumns {
   buildUrl: string;
   /** Its code, in any environment: a tree, otherwise a commit, otherwise the submission itself. */
   code: string;
-  /** Its code in its environment and job: a test that fails and passes at one code version is disruptive. */
+  /** Its code in its environment, job and workflow: a test that fails and passes at one code version is disruptive. */
   codeVersion: string;
   /** Of the job, in the numbers of the CI service; `""` when unknown, as the runner. */
   attempt: string;

@@ -2,6 +2,7 @@
 /** A run as it is uploaded; `""` for what is unknown. */
 export interface CiRun {
   job: string;
+  workflow: string;
   environment: string;
   shard: string;
   attempt: string;
@@ -19,6 +20,7 @@ export interface CiRun {
 export function runQuery(run: CiRun) {
   return {
     run_job: run.job,
+    run_workflow: run.workflow,
     run_environment: run.environment,
     run_shard: run.shard,
     run_attempt: run.attempt,

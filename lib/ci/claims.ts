@@ -8,6 +8,7 @@ import { parseRepositoryName, type RepositoryName } from "../base/repository_nam
 import { branchOf } from "./git_ref.ts";
 import { readGitUrl } from "./git_url.ts";
 import { MERGE_QUEUE } from "./merge_queue.ts";
+import { shorten } from "./mod.ts";
 import type { CiVariables } from "./variables.ts";
 
 /** The claims of a token: JSON of its issuer. */
@@ -30,6 +31,8 @@ export interface ClaimedRun {
   /** The URL of the build, `""` when only the client knows it. */
   buildUrl: string;
   attempt?: string | undefined;
+  /** The workflow, for a client that names none; `""` when unknown. */
+  workflow?: string;
   /** Whether the branch alone says which merge queue the run is of. */
   isQueueInBranch?: boolean;
 }
@@ -99,6 +102,8 @@ function runOfGitHub(text: (name: string) => string): Run {
     runs: [id, server === "" ? text("run_number") : ""].filter((run) => run !== ""),
     buildUrl: server && id && `${server}/${text("repository")}/actions/runs/${id}`,
     attempt: number(text("run_attempt")),
+    // In workflow_run another workflow has tested.
+    workflow: text("event_name") === "workflow_run" ? "" : shorten(text("workflow")),
     isQueueInBranch: true,
   };
 }

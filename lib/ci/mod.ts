@@ -26,6 +26,8 @@ export interface DetectedRun {
   environment: string;
   /** Name of the job, the same for all its shards. */
   job: string;
+  /** Name of the workflow or pipeline that has the job. */
+  workflow: string;
   /** Which of the job's shards, from 1: `2/4`. */
   shard: string;
   /** Which attempt of the job in its build, from 1. */
@@ -65,8 +67,6 @@ export interface CiJob extends DetectedRun {
   forge: string;
   /** Id of the repository there; `""` when unknown. */
   projectId: string;
-  /** Name of the workflow that has the job; `""` when unknown. */
-  workflow: string;
   /** Name of the job with its shard and the values of its matrix; `""` where the service has no such name. */
   fullJob: string;
   /** The last commit of the pull request, where another one may be tested: its merge with the base. */
@@ -87,6 +87,7 @@ export const UNKNOWN_RUN: DetectedRun = {
   queueBase: "",
   environment: "",
   job: "",
+  workflow: "",
   shard: "",
   attempt: "",
   runner: "",
@@ -141,7 +142,6 @@ export function readCi(variables: CiVariables): CiJob | null {
     searchesPull: read(service.searchesPull) !== "",
     forge: read(service.forge),
     projectId: read(service.projectId),
-    workflow: read(service.workflow),
     fullJob: read(service.fullJob),
     pullHead: read(service.pullHead),
     order: runNumber === 0 ? [0, 0] : [runNumber, countIn(read(service.jobNumber) || attempt)],
@@ -152,6 +152,7 @@ export function readCi(variables: CiVariables): CiJob | null {
     queueBase: shorten(read(service.queueBase), MAX_BRANCH_CHARACTERS) || mergeQueueOf(branch).base,
     environment: shorten([read(service.environment), matrix.values].join(" ").trim()),
     job: shorten(withoutShard(read(service.job))),
+    workflow: shorten(read(service.workflow)),
     shard: shorten(read(service.shard) || matrix.shard),
     attempt,
     runner: shorten(read(service.runner)),
@@ -340,7 +341,7 @@ function readMoment(text: string): number | null {
   return valueOr(() => parseTimestamp(text), null);
 }
 
-function shorten(text: string, maxCharacters = MAX_NAME_CHARACTERS): string {
+export function shorten(text: string, maxCharacters = MAX_NAME_CHARACTERS): string {
   return [...text].slice(0, maxCharacters).join("");
 }
 

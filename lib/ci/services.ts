@@ -62,7 +62,7 @@ export interface Service {
   job?: Fact;
   /** Name of the job that already has its shard and the values of its matrix. */
   fullJob?: Fact;
-  /** Name of the workflow that has the job. */
+  /** Name of the workflow or pipeline that has the job: another one may have a job of the same name. */
   workflow?: Fact;
   /** Which shard of how many, from 1. */
   shard?: Fact | NumberedShard;
@@ -161,7 +161,10 @@ const GITHUB = {
     (run, os, arch) => !run && os && arch ? `${os}-${arch}` : "",
   ),
   job: ["$GITHUB_JOB"],
-  workflow: ["$GITHUB_WORKFLOW"],
+  workflow: by(
+    [OF_RUN, "EVENT_WORKFLOW_RUN_NAME", "GITHUB_WORKFLOW"],
+    (run, ofRun, own) => run ? ofRun : own,
+  ),
   runNumber: by(
     [OF_RUN, "EVENT_WORKFLOW_RUN_ID", "GITHUB_RUN_ID"],
     (run, ofRun, own) => run ? ofRun : own,
@@ -284,6 +287,11 @@ export const SERVICES: readonly Service[] = [
     ),
     job: ["$CI_JOB_NAME"],
     fullJob: ["$CI_JOB_NAME"],
+    // What distinguishes the child pipelines of a pipeline is in no variable but their ids.
+    workflow: by(
+      ["CI_PIPELINE_NAME", "CI_PIPELINE_SOURCE", "CI_PIPELINE_ID"],
+      (name, source, id) => joined(name, source === "parent_pipeline" ? id : ""),
+    ),
     runNumber: ["$CI_PIPELINE_ID"],
     jobNumber: ["$CI_JOB_ID"],
     shard: numbered({
@@ -344,6 +352,7 @@ export const SERVICES: readonly Service[] = [
     queueBase: ["$BUILDKITE_MERGE_QUEUE_BASE_BRANCH"],
     folder: ["$BUILDKITE_BUILD_CHECKOUT_PATH"],
     job: ["$BUILDKITE_STEP_KEY", "$BUILDKITE_LABEL"],
+    workflow: ["$BUILDKITE_PIPELINE_SLUG"],
     shard: numbered({
       index: "BUILDKITE_PARALLEL_JOB",
       total: "BUILDKITE_PARALLEL_JOB_COUNT",
@@ -402,6 +411,10 @@ export const SERVICES: readonly Service[] = [
     folder: ["$SEMAPHORE_GIT_DIR"],
     environment: ["$SEMAPHORE_AGENT_MACHINE_OS_IMAGE"],
     job: ["$SEMAPHORE_JOB_NAME"],
+    workflow: by(
+      ["SEMAPHORE_PROJECT_NAME", "SEMAPHORE_PIPELINE_NAME", "SEMAPHORE_BLOCK_NAME"],
+      joined,
+    ),
     shard: numbered({ index: "SEMAPHORE_JOB_INDEX", total: "SEMAPHORE_JOB_COUNT", first: 1 }),
     buildUrl: ["$SEMAPHORE_ORGANIZATION_URL/workflows/$SEMAPHORE_WORKFLOW_ID"],
     repositoryUrl: ["$SEMAPHORE_GIT_URL"],
@@ -443,6 +456,7 @@ export const SERVICES: readonly Service[] = [
     ),
     // The job of the pipeline; the jobs of a matrix have the name of their leg.
     job: ["$SYSTEM_PHASENAME"],
+    workflow: ["$BUILD_DEFINITIONNAME"],
     shard: numbered({
       index: "SYSTEM_JOBPOSITIONINPHASE",
       total: "SYSTEM_TOTALJOBSINPHASE",
@@ -517,6 +531,8 @@ export const SERVICES: readonly Service[] = [
     targetBranch: by(["CODEBUILD_WEBHOOK_BASE_REF"], branchOf),
     folder: ["$CODEBUILD_SRC_DIR"],
     job: ["$CODEBUILD_BATCH_BUILD_IDENTIFIER"],
+    // The project, and the number of the build in it.
+    workflow: by(["CODEBUILD_BUILD_ID"], (id) => id.replace(/:[^:]*$/, "")),
     buildUrl: ["$CODEBUILD_BUILD_URL"],
     repositoryUrl: ["$CODEBUILD_SOURCE_REPO_URL"],
     pullNumber: by(
@@ -648,6 +664,10 @@ export const SERVICES: readonly Service[] = [
 
 function by(names: readonly string[], read: (...values: string[]) => string): Computed {
   return { names, read };
+}
+
+function joined(...texts: string[]): string {
+  return texts.filter((text) => text !== "").join(" ");
 }
 
 function runPage(server: string, repository: string, run: string): string {

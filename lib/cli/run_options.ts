@@ -212,6 +212,7 @@ export async function factsOfRun(
     branch: branch || null,
     environment: given.environment ?? readFact(found, "environment", readName) ?? "",
     job: given.job ?? readFact(found, "job", readName) ?? "",
+    workflow: readFact(found, "workflow", readName) ?? "",
     shard: given.shard ?? readFact(found, "shard", readName) ?? "",
     attempt: given.attempt ?? readFact(found, "attempt", readName) ?? "",
     runner: readFact(found, "runner", readName) ?? "",

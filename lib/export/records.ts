@@ -163,6 +163,7 @@ const SCHEMAS = {
     branch: maybe(text),
     environment: maybe(text),
     job: maybe(text),
+    workflow: maybe(text),
     shard: maybe(text),
     attempt: maybe(text),
     runner: maybe(text),

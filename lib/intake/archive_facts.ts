@@ -91,7 +91,7 @@ class MetadataReader {
     }
   }
 
-  name(key: "environment" | "job" | "shard" | "attempt" | "runner"): string {
+  name(key: "environment" | "job" | "workflow" | "shard" | "attempt" | "runner"): string {
     return this.read(key, () => readName(this.#metadata?.[key] ?? ""), "");
   }
 
@@ -143,6 +143,7 @@ export function parseFacts(
     branch: branch || null,
     environment: given.environment ?? reader.name("environment"),
     job: given.job ?? reader.name("job"),
+    workflow: reader.name("workflow"),
     shard: given.shard ?? reader.name("shard"),
     attempt: given.attempt ?? reader.name("attempt"),
     runner: reader.name("runner"),

@@ -24,7 +24,8 @@ export function withCi(
   given: { commit?: string | undefined },
 ): ArchiveMetadata | null {
   if (!run) return metadata;
-  const { repository, commit, tree, branch, environment, job, shard, attempt, runner } = run;
+  const { repository, commit, tree, branch, environment, job, workflow, shard, attempt, runner } =
+    run;
   const ofCi: ArchiveMetadata = {
     organization: "",
     repository,
@@ -33,6 +34,7 @@ export function withCi(
     branch,
     environment,
     job,
+    workflow,
     shard,
     attempt,
     runner,

@@ -27,6 +27,7 @@ export function withClaims(
     // The tree belongs to its commit.
     treeOid: isSameCode ? facts.treeOid : null,
     branch: choose("branch", branch, claimedBranch(run, branch)) || null,
+    workflow: facts.workflow || (run.workflow ?? ""),
     attempt: choose("attempt", facts.attempt, run.attempt ?? facts.attempt),
     buildUrl: choose("build URL", facts.buildUrl, claimedBuildUrl(run, facts.buildUrl)),
   };

@@ -161,6 +161,7 @@ function buildNotes(parts: readonly BuildPart[]): Markup | false {
 
 const JOB_FACTS = [
   ["Job", "job"],
+  ["Workflow", "workflow"],
   ["Shard", "shard"],
   ["Attempt", "attempt"],
   ["Runner", "runner"],

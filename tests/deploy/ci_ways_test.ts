@@ -40,6 +40,7 @@ interface Facts {
   branch: string;
   environment: string;
   job: string;
+  workflow: string;
   shard: string;
   attempt: string;
   runner: string;
@@ -116,6 +117,7 @@ describeWithDatabase("a job of each service", (database) => {
       branch: facts.branch ?? "",
       environment: facts.environment,
       job: facts.job,
+      workflow: facts.workflow,
       shard: facts.shard,
       attempt: facts.attempt,
       runner: facts.runner,
@@ -218,8 +220,8 @@ describeWithDatabase("a job of each service", (database) => {
       assert.ok(!stderr.includes(SECRET), stderr);
       const [row] = await database().sql<(Facts & { owner: string; name: string })[]>`
         select r.owner, r.name, s.commit_oid as commit, coalesce(s.tree_oid, '') as tree,
-          coalesce(s.branch, '') as branch, s.environment, s.job, s.shard, s.attempt, s.runner,
-          s.build_url as "buildUrl", r.url as "repositoryUrl"
+          coalesce(s.branch, '') as branch, s.environment, s.job, s.workflow, s.shard, s.attempt,
+          s.runner, s.build_url as "buildUrl", r.url as "repositoryUrl"
         from submission s join repository r on r.repository_id = s.repository_id
         where s.key = ${stdout.trim()}`;
       const { owner, name, ...facts } = row!;

@@ -238,6 +238,7 @@ function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload
     branch: step.branch,
     environment: step.environment,
     job: step.job,
+    workflow: step.workflow ?? "",
     shard: step.shard ?? "",
     attempt: step.attempt ?? "",
     buildUrl: step.buildUrl,

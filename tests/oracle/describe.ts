@@ -92,6 +92,7 @@ function describeUpload(upload: PlainUpload): string {
     `branch ${upload.branch ?? "--"}`,
     ...(upload.environment === "" ? [] : [`environment ${upload.environment}`]),
     ...(upload.job === "" ? [] : [`job ${upload.job}`]),
+    ...(upload.workflow ? [`workflow ${upload.workflow}`] : []),
     ...(upload.shard ? [`shard ${upload.shard}`] : []),
     ...(upload.attempt ? [`attempt ${upload.attempt}`] : []),
     (upload.buildUrl || "no build URL").padEnd(20),

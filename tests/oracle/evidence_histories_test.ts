@@ -87,6 +87,7 @@ function* randomRuns(random: Random): Generator<PlainRun, void> {
       pull: 0,
       commit,
       job: random.below(6) > 0 ? "unit" : "slow",
+      workflow: random.below(4) > 0 ? "" : "ci",
       environment: random.below(6) > 0 ? "Linux-X64" : "Windows-X64",
       build: `https://ci.example/${commits}`,
       // Some services do not count attempts.
@@ -95,7 +96,7 @@ function* randomRuns(random: Random): Generator<PlainRun, void> {
       ...more,
     };
   };
-  const same = { job: "unit", environment: "Linux-X64" };
+  const same = { job: "unit", workflow: "", environment: "Linux-X64" };
   if (random.below(2) > 0) {
     for (let count = 0; count < 20; count++) yield make("main", new Map([["a", [null]]]), same);
   }
@@ -118,6 +119,8 @@ function* randomRuns(random: Random): Generator<PlainRun, void> {
       const attempt = last.attempt && String(Number(last.attempt) + 1);
       const tests = random.below(4) > 0 ? run.tests : last.tests;
       last = { ...last, at: run.at, tests, attempt };
+      // Another workflow has a job of the same name.
+      if (random.below(4) === 0) last = { ...last, workflow: "asan", build: run.build };
     } else {
       last = run;
     }
@@ -209,8 +212,13 @@ describeHistories("the evidence in random histories", (database) => {
       environment: {
         ...NO_CI,
         // The name of a queue's branch says which pull request it tests.
-        ...run.pull > 0 && !run.branch.startsWith(QUEUE) && {
-          ...{ DRONE: "true", DRONE_REPO: "acme/shop", DRONE_PULL_REQUEST: String(run.pull) },
+        ...(run.pull > 0 && !run.branch.startsWith(QUEUE) || run.workflow !== "") && {
+          BUILDKITE: "true",
+          BUILDKITE_REPO: "https://github.com/acme/shop",
+          BUILDKITE_PIPELINE_SLUG: run.workflow,
+          BUILDKITE_PULL_REQUEST: run.branch.startsWith(QUEUE)
+            ? "false"
+            : String(run.pull || false),
         },
         PLATFORM_API_URL: api.url,
         PLATFORM_API_TOKEN: fixture.token,

@@ -10,7 +10,7 @@ export const SET_UP = "beforeEach hook";
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-/** A run in one job and environment. */
+/** A run in one job of a workflow and environment. */
 export interface PlainRun {
   /** Seconds since 1970; no two are equal. */
   at: number;
@@ -20,6 +20,7 @@ export interface PlainRun {
   pull: number;
   commit: string;
   job: string;
+  workflow: string;
   environment: string;
   build: string;
   attempt: string;
@@ -232,8 +233,8 @@ export class EvidenceRules {
   failsOn(run: PlainRun, name: string): boolean {
     if (run.branch === "") return false;
     const onBranch = this.runs.filter((one) =>
-      one.branch === run.branch && one.job === run.job && one.environment === run.environment &&
-      ranIn(one, name)
+      one.branch === run.branch && one.job === run.job && one.workflow === run.workflow &&
+      one.environment === run.environment && ranIn(one, name)
     );
     const commits = [...new Set(onBranch.map(({ commit }) => commit))];
     const counted = commits.map((commit) => this.countingRuns({ ...run, commit }, name))
@@ -288,7 +289,8 @@ function isSameAttempt(a: PlainRun, b: PlainRun): boolean {
 }
 
 function isSameVersion(a: PlainRun, b: PlainRun): boolean {
-  return a.commit === b.commit && a.job === b.job && a.environment === b.environment;
+  return a.commit === b.commit && a.job === b.job && a.workflow === b.workflow &&
+    a.environment === b.environment;
 }
 
 function ranIn(run: PlainRun, name: string): boolean {

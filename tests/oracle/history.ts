@@ -111,6 +111,7 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
   branch: fc.option(fc.constantFrom(...BRANCHES), { freq: 4 }),
   environment: fc.constantFrom(...ENVIRONMENTS),
   job: fc.constantFrom("", "test"),
+  workflow: fc.constantFrom("", "", "", "CI"),
   shard: fc.constantFrom("", "", "1/2", "2/2"),
   attempt: fc.constantFrom("", "", "1", "2"),
   buildUrl: fc.constantFrom(...BUILD_URLS),

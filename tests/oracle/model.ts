@@ -47,7 +47,8 @@ export interface PlainUpload {
   /** `""` when unknown, as the job. */
   environment: string;
   job: string;
-  /** Unknown without, as the attempt. */
+  /** Unknown without, as shard and attempt. */
+  workflow?: string;
   shard?: string;
   attempt?: string;
   /** `""` for an upload that is a build of its own. */

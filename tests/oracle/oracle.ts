@@ -83,7 +83,8 @@ export class Oracle {
   }
 
   codeVersion(submission: PlainSubmission): string {
-    return JSON.stringify([this.code(submission), submission.environment, submission.job]);
+    const { environment, job, workflow = "" } = submission;
+    return JSON.stringify([this.code(submission), environment, job, workflow]);
   }
 
   code(submission: PlainSubmission): string {

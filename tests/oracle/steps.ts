@@ -26,6 +26,7 @@ export interface UploadStep {
   branch: string | null;
   environment: string;
   job: string;
+  workflow?: string;
   shard?: string;
   attempt?: string;
   buildUrl: string;

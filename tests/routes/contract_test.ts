@@ -59,6 +59,7 @@ const NEVER_WRONG = [
   "include",
   "branch_or_pr",
   "run_job",
+  "run_workflow",
   "run_environment",
   "run_shard",
   "run_attempt",

@@ -29,6 +29,7 @@ import truthCount from "./0027_truth_count.sql" with { type: "text" };
 import pullNumber from "./0028_pull_number.sql" with { type: "text" };
 import failedSubmission from "./0029_failed_submission.sql" with { type: "text" };
 import reportGaps from "./0030_report_gaps.sql" with { type: "text" };
+import workflow from "./0031_workflow.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -62,4 +63,5 @@ export const migrations: readonly string[] = [
   pullNumber,
   failedSubmission,
   reportGaps,
+  workflow,
 ];

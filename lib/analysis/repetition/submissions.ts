@@ -1,8 +1,8 @@
 /**
  * The third rule of repetition: the submissions of one code version, which is a tree or a commit in one
- * environment and one job. A later one repeats an earlier one of the same shard, or of any shard where the
- * test has a file, unless both are of one attempt of one build. Where the job is unknown, all repeat each
- * other.
+ * environment and one job of one workflow. A later one repeats an earlier one of the same shard, or of any
+ * shard where the test has a file, unless both are of one attempt of one build. Where the job is unknown,
+ * all repeat each other.
  */
 import { quote } from "../../base/quote.ts";
 import type { Run } from "../run.ts";

@@ -113,6 +113,7 @@ async function fillExample({ sql }: Database, { now }: { now: number }) {
         treeOid: null,
         environment: "",
         job: "",
+        workflow: "",
         shard: "",
         attempt: "",
         runner: "",

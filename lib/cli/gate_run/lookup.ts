@@ -89,9 +89,10 @@ export async function findCheckout(
       results: await presentReports(reports),
       ...note && { note },
     });
-  const { job, shard, attempt, buildUrl, commit, branch } = found;
+  const { job, workflow, shard, attempt, buildUrl, commit, branch } = found;
   const run = {
     job,
+    workflow,
     environment: found.environment,
     shard,
     attempt,

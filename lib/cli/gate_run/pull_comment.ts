@@ -173,7 +173,8 @@ export async function sectionOfRun(
   };
   const section = jobSection({
     job: titleOf(facts, named).slice(0, MAX_TITLE_CHARACTERS),
-    workflow: named.job === undefined ? "" : facts?.workflow.slice(0, MAX_TITLE_CHARACTERS),
+    // Names of GitLab's pipelines, which has whole names of jobs, may change with every run.
+    workflow: named.job === undefined || facts?.fullJob ? "" : facts?.workflow,
     run: order,
     // Where runs have no number, the section of an earlier run on another runner would stay.
     runner: order[0] === 0 ? "" : facts?.runner ?? "",

@@ -384,7 +384,8 @@ function runOf(part: Submission): CiRun {
     buildUrl: part.build_url,
     commit: part.commit_oid,
     tree: part.tree_oid,
-    // The evidence is that of the upload, which knew it.
+    // The evidence is that of the upload, which knew them.
+    workflow: "",
     queueBase: "",
     pullNumber: String(part.pull_number ?? ""),
   };

@@ -20,6 +20,7 @@ export interface ArchiveMetadata {
   branch: string;
   environment: string;
   job: string;
+  workflow: string;
   shard: string;
   attempt: string;
   runner: string;
@@ -45,6 +46,7 @@ export const METADATA_KEYS = {
     branch: ":branch",
     environment: ":environment",
     job: ":job",
+    workflow: ":workflow",
     shard: ":shard",
     attempt: ":attempt",
     runner: ":runner",
@@ -61,6 +63,7 @@ export const METADATA_KEYS = {
     branch: "git.branch",
     environment: "ci.environment",
     job: "ci.job",
+    workflow: "ci.workflow",
     shard: "ci.shard",
     attempt: "ci.attempt",
     runner: "ci.runner",
@@ -142,6 +145,7 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     branch: textAt(keys.branch),
     environment: textAt(keys.environment),
     job: textAt(keys.job),
+    workflow: textAt(keys.workflow),
     shard: textAt(keys.shard),
     attempt: textAt(keys.attempt),
     runner: textAt(keys.runner),

@@ -17,6 +17,8 @@ export interface RunFacts extends Partial<DetectedFacts> {
   /** Where the tests ran, the CI service's job, and which shard of it; `""` when unknown. */
   environment: string;
   job: string;
+  /** Workflow or pipeline that has the job, `""` when unknown. */
+  workflow: string;
   shard: string;
   /** Attempt of the job in its build, and the machine that ran the tests; `""` when unknown. */
   attempt: string;
@@ -106,6 +108,7 @@ function metadataText(facts: ArchiveFacts): string {
       build_url: facts.buildUrl,
       environment: facts.environment || undefined,
       job: facts.job || undefined,
+      workflow: facts.workflow || undefined,
       shard: facts.shard || undefined,
       attempt: facts.attempt || undefined,
       runner: facts.runner || undefined,

@@ -147,6 +147,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     branch: "submission.branch",
     environment: "submission.environment",
     job: "submission.job",
+    workflow: "submission.workflow",
     shard: "submission.shard",
     attempt: "submission.attempt",
     runner: "submission.runner",

@@ -146,7 +146,7 @@ describeWithDatabases("pruning", (database) => {
     assert.equal(late.disruptionCount, 1);
   });
 
-  it("deletes old submissions of a commit that only another job or environment ran again", async () => {
+  it("deletes old submissions of a commit that only another job, workflow or environment ran again", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const kept: string[] = [];
@@ -154,6 +154,7 @@ describeWithDatabases("pruning", (database) => {
       { job: "unit", environment: "linux" },
       { job: "e2e", environment: "linux" },
       { job: "unit", environment: "windows" },
+      { job: "lint", environment: "linux", workflow: "nightly" },
     ];
     for (const run of runs) {
       await fixture.upload(repository, [{ name: "a" }], { ...run, recordedAt: OLD });

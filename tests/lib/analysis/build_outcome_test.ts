@@ -6,6 +6,7 @@ import { runOf } from "./run_of.ts";
 
 interface Facts {
   job?: string;
+  workflow?: string;
   environment?: string;
   shard?: string;
   attempt?: string;
@@ -21,6 +22,7 @@ function runs(...given: [kinds: AttemptKind[], facts?: Facts][]) {
       commitOid: "aaaaaaa",
       treeOid: null,
       job: "unit",
+      workflow: "",
       environment: "linux",
       shard: "",
       attempt: "",
@@ -48,6 +50,7 @@ describe("a test failed in a build at last", () => {
 
   it("when it failed in one job, environment or code, whatever passed in another", () => {
     assert.equal(isFailed([FAILED], [PASSED, { job: "lint" }]), true);
+    assert.equal(isFailed([FAILED], [PASSED, { workflow: "asan" }]), true);
     assert.equal(isFailed([FAILED], [PASSED, { environment: "windows" }]), true);
     assert.equal(isFailed([FAILED], [PASSED, { commitOid: "bbbbbbb" }]), true);
     assert.equal(isFailed([FAILED, { treeOid: "t1" }], [PASSED, { treeOid: "t2" }]), true);

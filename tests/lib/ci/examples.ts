@@ -17,6 +17,7 @@ interface Example {
     | "branch"
     | "environment"
     | "job"
+    | "workflow"
     | "shard"
     | "attempt"
     | "runner"

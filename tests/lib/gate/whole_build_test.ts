@@ -21,6 +21,7 @@ function upload({ ran = 50, ...more }: Partial<ComparedUpload> & { ran?: number 
     treeOid: null,
     environment: "",
     job: "unit",
+    workflow: "",
     shard: "",
     attempt: "1",
     status: "processed" as const,

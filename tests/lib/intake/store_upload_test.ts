@@ -17,6 +17,7 @@ describeWithDatabases("storing an upload", (database) => {
     treeOid: null,
     environment: "",
     job: "",
+    workflow: "",
     shard: "",
     attempt: "",
     runner: "",

@@ -250,6 +250,7 @@ function archiveBody({ files }: DoorLoad, no: number): ReadableStream<Uint8Array
       treeOid: null,
       environment: "",
       job: "",
+      workflow: "",
       shard: "",
       attempt: "",
       runner: "",

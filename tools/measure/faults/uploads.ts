@@ -114,6 +114,7 @@ function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
       treeOid: null,
       environment: "",
       job: "",
+      workflow: "",
       shard: "",
       attempt: "",
       runner: "",

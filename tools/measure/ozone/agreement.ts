@@ -53,6 +53,7 @@ export async function verdictsOn(
       submissionId: null,
       code: codeVersion({ tree, commit: "" }),
       job,
+      workflow: "",
       environment: ENVIRONMENT,
       shard: "",
       attempt: String(attempt),

@@ -13,6 +13,7 @@ describe("the lookup of quarantined tests", () => {
       folder: "",
       run: {
         job: "",
+        workflow: "",
         environment: "",
         shard: "",
         attempt: "",

@@ -92,7 +92,7 @@ describeWithDatabase("an upload with an identity token", (database) => {
     assert.equal(code, 0, stdout + stderr);
     const [row] = await database().sql`
       select o.name as organization, r.owner || '/' || r.name as repository, commit_oid as commit,
-        tree_oid as tree, branch, attempt, build_url as "buildUrl"
+        tree_oid as tree, branch, workflow, attempt, build_url as "buildUrl"
       from submission s join repository r using (repository_id)
       join organization o using (organization_id)
       where s.key = ${key}`;
@@ -108,11 +108,28 @@ describeWithDatabase("an upload with an identity token", (database) => {
       commit: SHA,
       tree: null,
       branch: "feature",
+      workflow: "",
       attempt: "2",
       buildUrl: "",
       notes: [],
     });
     assert.match(lines.at(-1)!, /status=202 .*token_id=null .*trusted_issuer_id=\d+/);
+  });
+
+  it("has the workflow of the token where the client names none, unless another one has tested", async () => {
+    let reports = 0;
+    const workflowOf = async (claims: Record<string, string>, ci = "") => {
+      const body = formOf([["report", "a.xml", reportOf(`test ${++reports}`)], ["ci", "ci", ci]]);
+      const token = await issuer.token({ ...GITHUB_CLAIMS, ...claims });
+      const path = `/upload?commit=${SHA}`;
+      const facts = await stored(await send(token, { path, body }));
+      return (facts as { workflow?: string }).workflow;
+    };
+    assert.equal(await workflowOf({ workflow: "ASan" }), "ASan");
+    assert.equal(await workflowOf({ workflow: "x".repeat(101) }), "x".repeat(100));
+    assert.equal(await workflowOf({ workflow: "Upload", event_name: "workflow_run" }), "");
+    const ci = "GITHUB_ACTIONS=true\nGITHUB_WORKFLOW=CI\n";
+    assert.equal(await workflowOf({ workflow: "ASan" }, ci), "CI");
   });
 
   it("may name its repository in the path, in any case", async () => {
@@ -144,6 +161,7 @@ describeWithDatabase("an upload with an identity token", (database) => {
       commit: SHA,
       tree: null,
       branch: "feature",
+      workflow: "",
       attempt: "2",
       buildUrl: "",
     });
@@ -283,6 +301,7 @@ describeWithDatabase("an upload with an identity token", (database) => {
       commit: OTHER_SHA,
       tree: null,
       branch: "topic",
+      workflow: "",
       attempt: "",
       buildUrl: `${issuer.url}/acme/group/api/-/pipelines/88`,
       notes: [],

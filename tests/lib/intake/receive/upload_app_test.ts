@@ -66,8 +66,8 @@ describeWithDatabase("an upload", (database) => {
 
   async function stored(path: string, organization = "acme") {
     const [row] = await database().sql`
-      select s.key, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner, exit_code,
-        build_url, to_json(tags) as tags,
+      select s.key, commit_oid, tree_oid, branch, environment, job, workflow, shard, attempt,
+        runner, exit_code, build_url, to_json(tags) as tags,
         extract(epoch from recorded_at)::float8 as recorded_at, test_result_count,
         (select covered_line_count::int from coverage_report c
           where c.repository_id = s.repository_id) as covered
@@ -95,6 +95,7 @@ describeWithDatabase("an upload", (database) => {
       branch: "main",
       environment: "Windows-X64",
       job: "unit",
+      workflow: "",
       shard: "2/8",
       attempt: "3",
       runner: "",
@@ -105,6 +106,24 @@ describeWithDatabase("an upload", (database) => {
       test_result_count: 1,
       covered: null,
     });
+  });
+
+  it("has the workflow of the variables of its CI job", async () => {
+    const path = newPath();
+    for (
+      const [variables, workflow] of [
+        [{ GITHUB_ACTIONS: "true", GITHUB_WORKFLOW: "ASan" }, "ASan"],
+        [{ TF_BUILD: "True", BUILD_DEFINITIONNAME: "shop-ci" }, "shop-ci"],
+        [{ BUILDKITE: "true", BUILDKITE_PIPELINE_SLUG: "x".repeat(101) }, "x".repeat(100)],
+      ] as const
+    ) {
+      const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`).join("");
+      const body = formOf([["report", "a.xml", reportOf(workflow)], ["ci", "ci", lines]]);
+      await accepted(await receiver.send(`${path}?commit=${SHA}`, token, { body }));
+      await process();
+      assert.equal((await stored(path)).workflow, workflow);
+      await database().sql`delete from submission`;
+    }
   });
 
   it("a POST with nothing but a commit is dated by its arrival", async () => {
@@ -255,6 +274,7 @@ describeWithDatabase("an upload", (database) => {
       branch: "dev",
       environment: "",
       job: "",
+      workflow: "",
       shard: "",
       attempt: "",
       runner: "",

@@ -12,6 +12,7 @@ const FLAT = `---
 :commit: 1e10
 :environment: macOS-ARM64
 :job: test
+:workflow: CI
 :repo_name_with_owner: acme/web/shop
 :timestamp: 1780000000999999999
 :tree: 0000000000000000000000000000000000000001
@@ -34,6 +35,7 @@ describe("flat metadata", () => {
       branch: "main",
       environment: "macOS-ARM64",
       job: "test",
+      workflow: "CI",
       shard: "",
       attempt: "",
       runner: "",
@@ -56,6 +58,7 @@ describe("flat metadata", () => {
       branch: "",
       environment: "",
       job: "",
+      workflow: "",
       shard: "",
       attempt: "",
       runner: "",
@@ -124,6 +127,7 @@ git:
 ci:
   environment: linux/amd64
   job: unit
+  workflow: shop-ci
   shard: 2/4
   attempt: 2
   runner: agent-7
@@ -138,6 +142,7 @@ tags: [a, b]
       branch: "main",
       environment: "linux/amd64",
       job: "unit",
+      workflow: "shop-ci",
       shard: "2/4",
       attempt: "2",
       runner: "agent-7",
