@@ -126,12 +126,12 @@ export const buildOfSubmission = defineJsonRoute({
     ),
     whole: schemas.described(
       v.nullable(v.boolean()),
-      "Whether all tests of the jobs ran that usually run on the base branch, and their reports hide nothing; null: " +
+      "Whether all jobs and their tests ran that usually run on the base branch, and their reports hide nothing; null: " +
         "not known",
     ),
     not_whole: schemas.described(
       v.array(v.string()),
-      "What says that it is not whole, such as: 212 of about 482 tests ran (unit)",
+      "What says that it is not whole, such as: 212 of about 482 tests ran (unit), or: 1 job without an upload: e2e",
     ),
   }),
   resource: "submission in path",

@@ -2,7 +2,14 @@
 /** Whether a build is whole: its uploads, compared with the last runs of their jobs on the base branch. */
 import type { Run, RunColumns } from "../../lib/analysis/run.ts";
 import { jobKeyOf } from "../../lib/evidence/stopped.ts";
-import { shardsInAll, wholeBuild } from "../../lib/gate/whole_build.ts";
+import { countsForBase } from "../../lib/evidence/base_branch.ts";
+import {
+  COMPARED_BUILDS,
+  missingJobs,
+  type OtherBuild,
+  shardsInAll,
+  wholeBuild,
+} from "../../lib/gate/whole_build.ts";
 import {
   MIN_EARLIER_RUNS,
   missingPlaces,
@@ -12,7 +19,7 @@ import {
   usualCounts,
 } from "../../lib/gate/whole_run.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
-import type { Queryable } from "../connection/sql.ts";
+import type { Fragment, Queryable } from "../connection/sql.ts";
 import { isOfBase } from "./fragments.ts";
 import { COMPARED_RUNS, isRunOfJob, loadPlaces, ranTestNos } from "./job_runs.ts";
 import { loadRunGroups, loadRuns } from "./runs.ts";
@@ -36,13 +43,14 @@ export async function loadWholeness(
   const compared = parts.slice(0, MAX_COMPARED)
     .filter(({ status, job }) => status === "processed" && job !== "");
   const build = { repositoryId, parts: compared, base };
-  const [runs, places, expected] = await Promise.all([
+  const [runs, places, expected, missing] = await Promise.all([
     loadRunsOfJobs(tx, build, {
       columns: ["ranTestCount", "skippedTestCount"],
       limit: COMPARED_RUNS,
     }),
     loadMissingPlaces(tx, build),
     loadExpectedShards(tx, { repositoryId, parts, base }),
+    loadMissingJobs(tx, { repositoryId, parts, base }),
   ]);
   const uploads = parts.map((part) => {
     const { ranTestCount: ran, skippedTestCount: skipped } = part;
@@ -53,7 +61,7 @@ export async function loadWholeness(
       places: places.get(part) ?? [],
     };
   });
-  return wholeBuild(uploads, expected);
+  return wholeBuild(uploads, { expected, missing });
 }
 
 /** The last runs of the job of each of some uploads on the base branch, newest first. */
@@ -135,4 +143,54 @@ async function loadExpectedShards(tx: Queryable, { repositoryId, parts, base }: 
     const shards = builds.map((ofBuild) => ofBuild.map(({ shard }) => shard)).toArray();
     return { job, environment, shards: shardsInAll(shards) };
   });
+}
+
+/** Of other branches: enough for a few with several pushes. */
+const OTHER_BUILDS = 20;
+
+/** Uploads of one build that are read, as an address may be that of all builds by mistake. */
+const MAX_UPLOADS = 1_000;
+
+/** The jobs that a build lacks, by the last builds that have an upload like one of its own. */
+async function loadMissingJobs(
+  tx: Queryable,
+  { repositoryId, parts, base }: Build,
+): Promise<string[]> {
+  const named = parts.filter(({ job }) => job !== "");
+  // The one with the fewest uploads like it: its rows are the last builds.
+  const [like] = Map.groupBy(named, jobKeyOf).values().toArray()
+    .sort((a, b) => a.length - b.length);
+  const [part] = like ?? [];
+  if (!like || !part || part.buildUrl === "") return [];
+  const isOnBase = countsForBase(part, base);
+  const last = (where: Fragment, count: number) =>
+    tx`(select s.build_url, s.branch, s.submission_id, ${isOfBase(tx, base)} as is_of_base
+      from submission s
+      where s.repository_id = ${repositoryId} and s.job <> '' and s.job = ${part.job}
+        and s.environment = ${part.environment} and s.shard = ${part.shard}
+        and s.build_url not in ('', ${part.buildUrl}) and ${isBeforeBuild(tx, parts)} and ${where}
+      order by s.submission_id desc
+      limit ${Math.min(count * like.length, MAX_UPLOADS)})`;
+  const ofBase = last(isOfBase(tx, base), COMPARED_BUILDS);
+  const ofOthers = last(
+    tx`not ${isOfBase(tx, base)} and s.branch <> ${part.branch}`,
+    OTHER_BUILDS,
+  );
+  const builds = await tx<OtherBuild[]>`
+    select coalesce(b.branch, '') as branch, b.is_of_base as "isOfBase",
+      array_to_json(array(
+        select distinct j.job from (
+          select s.job from submission s
+          where s.repository_id = ${repositoryId} and s.build_url <> ''
+            and md5(s.build_url) = md5(b.build_url) and s.build_url = b.build_url
+          limit ${MAX_UPLOADS}
+        ) j
+      )) as jobs
+    from (
+      select distinct on (l.build_url) l.*
+      from (${isOnBase ? ofBase : tx`${ofBase} union all ${ofOthers}`}) l
+      order by l.build_url, l.submission_id desc
+    ) b
+    order by b.submission_id desc`;
+  return missingJobs(new Set(named.map(({ job }) => job)), { isOnBase, builds });
 }

@@ -1,5 +1,5 @@
 // Tests: tests/lib/gate/whole_build_test.ts tests/routes/build_outcome_test.ts
-/** Whether a build is whole: each of its uploads, and all shards of its jobs. */
+/** Whether a build is whole: each of its uploads, all shards of its jobs, and all jobs. */
 import { type BuildRun, notWholeUploads } from "../analysis/build_outcome.ts";
 import type { ReportGaps } from "../report/report_gaps.ts";
 import { NO_GAPS } from "../report/report_gaps.ts";
@@ -44,12 +44,17 @@ interface WholeBuild {
 /** Whether everything about a build is known to be whole. */
 export function wholeBuild(
   uploads: readonly ComparedUpload[],
-  expected: readonly ExpectedShards[],
+  { expected, missing = [] }: {
+    expected: readonly ExpectedShards[];
+    /** The jobs that it lacks. */
+    missing?: readonly string[];
+  },
 ): WholeBuild {
   const judged = uploads.map((upload) => ({ ...upload, ...judge(upload) }));
   const notWhole = [
     ...notWholeUploads(judged).map(({ notWhole, job }) => ofJob(notWhole!, job)),
     ...expected.flatMap((one) => missingShards(one, uploads)),
+    ...sayMissingJobs(missing),
   ];
   if (notWhole.length > 0) return { whole: false, notWhole: [...new Set(notWhole)] };
   return { whole: judged.every(({ isKnown }) => isKnown) ? true : null, notWhole };
@@ -105,4 +110,54 @@ export function shardsInAll(builds: readonly (readonly string[])[]): string[] {
   return [...new Set(latest)].filter((shard) =>
     shard !== "" && others.every((shards) => shards.includes(shard))
   );
+}
+
+/** Named at most. */
+const MAX_JOBS = 5;
+
+function sayMissingJobs(jobs: readonly string[]): string[] {
+  if (jobs.length === 0) return [];
+  const named = jobs.slice(0, MAX_JOBS).join(", ");
+  const more = jobs.length > MAX_JOBS ? ", ..." : "";
+  return [`${plural(jobs.length, "job")} without an upload: ${named}${more}`];
+}
+
+/** A build with a job of another build. */
+export interface OtherBuild {
+  branch: string;
+  isOfBase: boolean;
+  jobs: readonly string[];
+}
+
+/** The last builds of the base branch that are compared, and fewer than which say nothing. */
+export const COMPARED_BUILDS = 10;
+const MIN_BUILDS = 5;
+
+/**
+ * The jobs that a build lacks: those of every one of the last builds of the base branch that have all of its own jobs,
+ * so not a job that runs for some changes only. Some jobs run on the base branch only, or there for each change: a
+ * build of another branch lacks a job only if it also ran on each other branch, in one of its builds.
+ *
+ * @param options.builds earlier ones, newest first; none of the branch itself unless that is the base branch
+ */
+export function missingJobs(
+  own: ReadonlySet<string>,
+  { isOnBase, builds }: { isOnBase: boolean; builds: readonly OtherBuild[] },
+): string[] {
+  const alike = builds.map((one) => ({ ...one, jobs: new Set(one.jobs) }))
+    .filter(({ jobs }) => own.isSubsetOf(jobs));
+  const compared = alike.filter(({ isOfBase }) => isOfBase).slice(0, COMPARED_BUILDS)
+    .map(({ jobs }) => jobs);
+  if (compared.length < MIN_BUILDS) return [];
+  if (!isOnBase) {
+    const others = alike.filter(({ isOfBase }) => !isOfBase);
+    const branches = Map.groupBy(others, ({ branch }) => branch);
+    if (branches.size < MIN_EARLIER_RUNS) return [];
+    for (const ofBranch of branches.values()) {
+      compared.push(new Set(ofBranch.flatMap(({ jobs }) => [...jobs])));
+    }
+  }
+  return [...compared[0]!.difference(own)]
+    .filter((job) => compared.every((jobs) => jobs.has(job)))
+    .sort(compareTexts);
 }

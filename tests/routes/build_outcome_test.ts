@@ -411,4 +411,57 @@ describeWithDatabase("what a build ended with", (database) => {
       }
     });
   }
+
+  let complete: Repository | undefined;
+  /** A repository with the jobs `unit` and `e2e` in each build of the base branch and of three others, `deploy` on it only. */
+  async function withJobs(): Promise<Repository> {
+    if (complete) return complete;
+    for (let index = 0; index < 10; index++) {
+      const isOnBase = index % 2 === 0;
+      const jobs = ["unit", "e2e", ...isOnBase ? ["deploy"] : [], ...index < 2 ? ["docs"] : []];
+      for (const [seconds, job] of jobs.entries()) {
+        await upload(names, {
+          ...{ job, commitOid: `bbbbbb${index}`, buildUrl: `${BUILD}/earlier/${index}` },
+          branch: isOnBase ? "main" : `topic-${index}`,
+          // The second job is uploaded after the first of the next build.
+          recordedAt: NOW - DAY + 100 * index + 150 * seconds,
+        });
+      }
+    }
+    return complete = repository;
+  }
+
+  /** A build, the jobs that it has, and those that it lacks. */
+  const JOBS: [title: string, branch: string, jobs: string[], lacks: string][] = [
+    ["the base branch, with all jobs", "main", ["unit", "e2e", "deploy"], ""],
+    ["the base branch", "main", ["e2e"], "2 jobs without an upload: deploy, unit"],
+    ["another branch, with all jobs that run there", "fix", ["unit", "e2e"], ""],
+    ["another branch", "fix", ["e2e"], "1 job without an upload: unit"],
+    ["another branch with a job that is new", "fix", ["e2e", "new"], ""],
+  ];
+  for (const [index, [title, branch, jobs, lacks]] of JOBS.entries()) {
+    it(`says the same everywhere of a job that is missing: on ${title}`, async () => {
+      repository = await withJobs();
+      let id = "";
+      const build = { branch, commitOid: `ccccccc${index}`, buildUrl: `${BUILD}/jobs/${index}` };
+      for (const job of jobs) ({ submissionId: id } = await upload(names, { ...build, job }));
+      const path = `submissions/${id}/build`;
+      const outcome = await json(`/api/repos/acme/${repository.name}/${path}`);
+      assert.deepEqual(outcome.not_whole, lacks === "" ? [] : [lacks]);
+      const isKnown = !jobs.includes("new");
+      assert.equal(outcome.whole, lacks === "" ? isKnown || null : false);
+      const page = await text(`/repos/acme/${repository.name}/builds/${id}`);
+      assert.equal(page.includes("nothing to fix"), outcome.whole === true);
+      assert.equal(page.includes(`Not whole: ${lacks}`), lacks !== "");
+      const { next_step, whole } = await tool(build.buildUrl);
+      assert.equal(whole, outcome.whole);
+      assert.equal(next_step.includes(`(${lacks})`), lacks !== "", next_step);
+      // A job that is still running is uploaded later.
+      if (lacks === "") return;
+      for (const job of ["unit", ...branch === "main" ? ["deploy"] : []]) {
+        await upload(names, { ...build, job });
+      }
+      assert.equal((await json(`/api/repos/acme/${repository.name}/${path}`)).whole, true);
+    });
+  }
 });

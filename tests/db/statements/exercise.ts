@@ -593,7 +593,8 @@ async function expectFiles(program: Program): Promise<void> {
   assert.ok(await loadExpectedPlaces(sql, { ...repository!, ...job }));
   const others = '<testsuite name="s"><testcase classname="Other" name="other"/></testsuite>';
   await program.write("others.xml", others);
-  const other = "--commit e000004 --branch fix --job expected FOLDER/others.xml";
+  const other =
+    "--commit e000004 --branch fix --job expected --build-url https://ci/e000004 FOLDER/others.xml";
   await program.run(`ingest --org big --repo big/expected ${other}`);
   const [run] = await sql<{ submissionId: string }[]>`
     select encode(submission_id, 'hex') as "submissionId" from submission

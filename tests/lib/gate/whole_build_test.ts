@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { type ComparedUpload, shardsInAll, wholeBuild } from "../../../lib/gate/whole_build.ts";
+import {
+  type ComparedUpload,
+  missingJobs,
+  shardsInAll,
+  wholeBuild,
+} from "../../../lib/gate/whole_build.ts";
 import { NO_GAPS } from "../../../lib/report/report_gaps.ts";
 
 const EARLIER = {
@@ -34,7 +39,7 @@ function upload({ ran = 50, ...more }: Partial<ComparedUpload> & { ran?: number 
 }
 
 describe("a build", () => {
-  const of = (...uploads: ComparedUpload[]) => wholeBuild(uploads, []);
+  const of = (...uploads: ComparedUpload[]) => wholeBuild(uploads, { expected: [] });
   const whole = { whole: true, notWhole: [] };
   const unknown = { whole: null, notWhole: [] };
   const not = (...notWhole: string[]) => ({ whole: false, notWhole });
@@ -94,10 +99,10 @@ describe("a build", () => {
   it("is not whole without a shard that its job always has", () => {
     const expected = [{ job: "unit", environment: "", shards: ["1/2", "2/2"] }];
     const one = upload({ shard: "1/2" });
-    assert.deepEqual(wholeBuild([one], expected), not("1 shard without an upload: 2/2 (unit)"));
-    assert.deepEqual(wholeBuild([one, upload({ shard: "2/2" })], expected), whole);
+    assert.deepEqual(wholeBuild([one], { expected }), not("1 shard without an upload: 2/2 (unit)"));
+    assert.deepEqual(wholeBuild([one, upload({ shard: "2/2" })], { expected }), whole);
     const other = [upload({ shard: "1/3" }), upload({ shard: "2/3" }), upload({ shard: "3/3" })];
-    assert.deepEqual(wholeBuild(other, expected), whole);
+    assert.deepEqual(wholeBuild(other, { expected }), whole);
   });
 });
 
@@ -108,5 +113,59 @@ describe("the shards that a job always has", () => {
     assert.deepEqual(shardsInAll([both, both, both, ["1/2"]]), both);
     assert.deepEqual(shardsInAll([both, ["1/2"], both]), ["1/2"]);
     assert.deepEqual(shardsInAll([[""], [""], [""]]), []);
+  });
+});
+
+describe("the jobs that a build lacks", () => {
+  const onMain = (...jobs: string[]) => ({ branch: "main", isOfBase: true, jobs });
+  const on = (branch: string, ...jobs: string[]) => ({ branch, isOfBase: false, jobs });
+  const ten = Array.from({ length: 10 }, () => onMain("unit", "e2e"));
+  const lacking = (
+    own: string[],
+    builds: ReturnType<typeof onMain>[],
+    { isOnBase = true } = {},
+  ) => missingJobs(new Set(own), { isOnBase, builds });
+
+  it("are those of every one of the last builds of the base branch", () => {
+    assert.deepEqual(lacking(["e2e"], ten), ["unit"]);
+    assert.deepEqual(lacking(["e2e", "unit"], ten), []);
+    assert.deepEqual(lacking(["e2e", "new"], ten), []);
+    assert.deepEqual(lacking(["e2e"], ten.slice(0, 5)), ["unit"]);
+    assert.deepEqual(lacking(["e2e"], ten.slice(0, 4)), []);
+    // Added, or left out since.
+    assert.deepEqual(lacking(["e2e"], [...ten, onMain("e2e")]), ["unit"]);
+    assert.deepEqual(lacking(["e2e"], [onMain("e2e"), ...ten]), []);
+    assert.deepEqual(lacking(["e2e"], ten.with(9, onMain("e2e"))), []);
+  });
+
+  it("are compared with builds that have all its own jobs, not with those of another workflow", () => {
+    const mixed = ten.flatMap((one) => [one, onMain("e2e", "lint")]);
+    assert.deepEqual(lacking(["e2e"], mixed), []);
+    assert.deepEqual(lacking(["lint"], mixed), ["e2e"]);
+    assert.deepEqual(lacking(["unit"], mixed), ["e2e"]);
+  });
+
+  it("are on another branch only those that each other branch had as well, in one of its builds", () => {
+    const others = [
+      ...[on("a", "e2e", "unit"), on("b", "e2e"), on("b", "e2e", "unit")],
+      on("c", "e2e", "unit"),
+    ];
+    const lacks = (builds: ReturnType<typeof onMain>[]) =>
+      lacking(["e2e"], [...builds, ...ten], { isOnBase: false });
+    assert.deepEqual(lacks(others), ["unit"]);
+    // On the base branch only.
+    assert.deepEqual(lacks(others.map(({ branch }) => on(branch, "e2e"))), []);
+    // For some changes only.
+    assert.deepEqual(lacks([...others, on("d", "e2e")]), []);
+    assert.deepEqual(lacks([...others, on("d", "unit"), on("e", "docs")]), ["unit"]);
+    assert.deepEqual(lacks(others.slice(0, 3)), []);
+    assert.deepEqual(lacking(["e2e"], others, { isOnBase: false }), []);
+  });
+
+  it("are named, at most five", () => {
+    const say = (...missing: string[]) =>
+      wholeBuild([upload()], { expected: [], missing }).notWhole;
+    assert.deepEqual(say("lint"), ["1 job without an upload: lint"]);
+    assert.deepEqual(say(..."abcdef"), ["6 jobs without an upload: a, b, c, d, e, ..."]);
   });
 });
