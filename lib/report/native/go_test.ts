@@ -75,7 +75,8 @@ export class GoTestReader implements ReportReader {
   }
 
   write(text: string): void {
-    const lines = (this.#rest + text).split("\n");
+    // Only what has a whole line is cut: a long line would be searched with each piece that belongs to it.
+    const lines = text.includes("\n") ? (this.#rest + text).split("\n") : [this.#rest + text];
     this.#rest = lines.pop()!;
     if (this.#rest.length > REPORT_LIMITS.attributeCharacters) {
       const limit = REPORT_LIMITS.attributeCharacters;

@@ -12,7 +12,7 @@ import { ReportError } from "../../../lib/report/report_error.ts";
 import { comparePaths } from "../../../lib/analysis/repetition/report_order.ts";
 import { threadMs } from "../../thread_time.ts";
 import { archiveOf, sourceOf } from "./archive/make_archive.ts";
-import { inChunks, readText } from "./reading.ts";
+import { inChunks, readBytes, readText } from "./reading.ts";
 
 /** Sizes begin here, in characters, and grow until the time is long enough to be compared. */
 const FIRST_SIZE = 16 * 1024;
@@ -270,4 +270,12 @@ describe("the time of an archive grows with its size:", () => {
         sourceOf(new Uint8Array(gzipSync(new Uint8Array(size * 20))), 64 * 1024),
       );
     }));
+});
+
+it("a line of go test that comes in small pieces is searched once", async () => {
+  const line = `{"Action":"output","Package":"p","Output":"${"a".repeat(LAST_SIZE)}"}\n`;
+  const started = threadMs();
+  await readBytes(inChunks(new TextEncoder().encode(line), 64), { file: "report.json" });
+  // With each piece: three seconds.
+  assert.ok(threadMs() - started < 1_000);
 });
