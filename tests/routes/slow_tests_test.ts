@@ -161,6 +161,19 @@ describeWithDatabase("slow tests", (database) => {
     assert.doesNotMatch(await read("sort=median&branch=main"), /13 s/);
   });
 
+  it("are counted as they are printed outside of a terminal", async () => {
+    const many = await fixture.addRepository("acme", "many");
+    const tests = Array.from({ length: 30 }, (_, number) => ({
+      name: `case ${number}`,
+      durationMicroseconds: number === 0 ? 6_000_000 : 10_000,
+    }));
+    await fixture.upload(many, tests);
+    const cli = commandLine(database, { now: () => NOW });
+    const { stdout, stderr } = await cli("slow --org acme --repo acme/many");
+    assert.equal(stdout.trimEnd().split("\n").length, 25);
+    assert.equal(stderr, "30 tests in the last 14 days, 25 shown (--limit); --json has more\n");
+  });
+
   it("of several repositories are one list", async () => {
     const web = await fixture.addRepository("acme", "web");
     await fixture.upload(web, [{ name: "longest", durationMicroseconds: 90_000_000 }]);

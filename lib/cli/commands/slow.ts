@@ -81,7 +81,7 @@ export const slowCommand: AddCommand = command({
       count,
       allTime,
       showRepository: repo === undefined,
-      isShort: sort === "total" && limit === DEFAULT_LIMIT,
+      isShort: context.io.columns !== undefined && sort === "total" && limit === DEFAULT_LIMIT,
     });
   },
 });
