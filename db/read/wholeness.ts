@@ -151,7 +151,7 @@ const OTHER_BUILDS = 20;
 /** Uploads of one build that are read, as an address may be that of all builds by mistake. */
 const MAX_UPLOADS = 1_000;
 
-/** The jobs that a build lacks, by the last builds that have an upload like one of its own. */
+/** The jobs that a build lacks, by the last builds of its workflow that have an upload like one of its own. */
 async function loadMissingJobs(
   tx: Queryable,
   { repositoryId, parts, base }: Build,
@@ -167,7 +167,8 @@ async function loadMissingJobs(
     tx`(select s.build_url, s.branch, s.submission_id, ${isOfBase(tx, base)} as is_of_base
       from submission s
       where s.repository_id = ${repositoryId} and s.job <> '' and s.job = ${part.job}
-        and s.environment = ${part.environment} and s.shard = ${part.shard}
+        and s.environment = ${part.environment} and s.workflow = ${part.workflow}
+        and s.shard = ${part.shard}
         and s.build_url not in ('', ${part.buildUrl}) and ${isBeforeBuild(tx, parts)} and ${where}
       order by s.submission_id desc
       limit ${Math.min(count * like.length, MAX_UPLOADS)})`;

@@ -464,4 +464,13 @@ describeWithDatabase("what a build ended with", (database) => {
       assert.equal((await json(`/api/repos/acme/${repository.name}/${path}`)).whole, true);
     });
   }
+
+  it("does not miss the jobs of another workflow", async () => {
+    repository = await withJobs();
+    const nightly = { workflow: "Nightly", branch: "main", job: "e2e", commitOid: "ddddddd" };
+    const { submissionId } = await upload(names, { ...nightly, buildUrl: `${BUILD}/nightly` });
+    const path = `submissions/${submissionId}/build`;
+    const { not_whole } = await json(`/api/repos/acme/${repository.name}/${path}`);
+    assert.deepEqual(not_whole, []);
+  });
 });
