@@ -5,15 +5,15 @@ import { join, resolve } from "node:path";
 import { type Git, isTreeId, treeOf } from "./git.ts";
 
 /** The code that a checkout contains. */
-export interface WorkingTree {
-  /** That of `HEAD` without changes; one that no other run has if git cannot tell. */
+interface WorkingTree {
+  /** The tree of `HEAD` without changes; one that no other run has if git cannot tell. */
   tree: string;
   /** Paths that differ from `HEAD`; `null` if git cannot tell. */
   changed: string[] | null;
 }
 
-export interface WorkingTreeOptions {
-  /** That of `HEAD`. */
+interface WorkingTreeOptions {
+  /** The commit of `HEAD`. */
   commit: string;
   /** Whether untracked files that are not ignored are code. */
   hasUntracked: boolean;
