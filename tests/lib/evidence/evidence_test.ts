@@ -66,7 +66,7 @@ describe("a failure that is known on the base branch", () => {
   const isKnown = (known: Partial<KnownOfTest>) =>
     isKnownOnBase(["timeout"], RUN, { ...NOTHING, ...known }, "a1");
 
-  it("is none of a run on a branch that is only guessed to be the base branch", () => {
+  it("is not found for a run on a branch that is only guessed to be the base branch", () => {
     const own = { ...RUN, isOnBase: true, isOnGuess: true };
     assert.equal(
       isKnownOnBase(["timeout"], own, { ...NOTHING, failures: [failure()] }, "a1"),
