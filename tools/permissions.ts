@@ -14,6 +14,7 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
 
 /** What `comment`, `gate --comment` and `split` know of a CI job beyond the table of CI services. */
 const CI_JOB = [
+  "CI",
   "BUILD_REPOSITORY_PROVIDER",
   "CI_PROJECT_ID",
   "CI_PIPELINE_ID",

@@ -42,13 +42,14 @@ async function writeTree(
   const gitFolder = await git(["rev-parse", "--absolute-git-dir"]);
   // Of a linked worktree; otherwise there is none.
   const common = await readFile(join(gitFolder, "commondir"), "utf8").catch(() => "");
+  const index = join(folder, "index");
   const env = {
-    GIT_INDEX_FILE: join(folder, "index"),
+    GIT_INDEX_FILE: index,
     GIT_OBJECT_DIRECTORY: folder,
     GIT_ALTERNATE_OBJECT_DIRECTORIES: join(resolve(gitFolder, common.trim()), "objects"),
   };
   // Without an index, no file is staged.
-  await copyFile(join(gitFolder, "index"), env.GIT_INDEX_FILE).catch(() => {});
+  await copyFile(join(gitFolder, "index"), index).catch(() => {});
   // Files that are assumed to be unchanged are compared as well.
   await git(["update-index", "-q", "--really-refresh"], env);
   const isResult = await resultsBelow(await git(["rev-parse", "--show-toplevel"]), results);
