@@ -131,7 +131,12 @@ export async function findBuilds(repo: Repo, wanted: Wanted): Promise<FoundBuild
   const isOneCommit = wanted.build_url !== undefined || wanted.commit !== undefined;
   const superseded = isOneCommit ? new Set<string>() : supersededIn(found, orderOf);
   const isCurrent = ({ id }: Pick<Submission, "id">) => !superseded.has(id);
-  const read = (build: Submission[]) => loadOutcome(repo, build[0]!);
+  const outcomes = new Map<Submission[], BuildOutcome>();
+  const read = async (build: Submission[]) => {
+    const outcome = outcomes.get(build) ?? await loadOutcome(repo, build[0]!);
+    outcomes.set(build, outcome);
+    return outcome;
+  };
   const current = builds.filter((one) => one.some(isCurrent));
   const unreadCount = Math.max(0, current.length - MAX_BUILDS);
   const passed: BuildOutcome[] = [];
@@ -142,14 +147,18 @@ export async function findBuilds(repo: Repo, wanted: Wanted): Promise<FoundBuild
     if (build && isRedIn(build, isCurrent)) red.push(build);
     else passed.push(outcome);
   }
-  let newer: BuildOutcome[] = [];
+  const newer: BuildOutcome[] = [];
   if (red.length === 0 && isOfBase(wanted)) {
-    const all = [];
-    for (const one of builds.slice(0, MAX_BUILDS)) all.push(await read(one));
-    const latest = all.find(isRed);
-    const ofCommit = all.filter((one) => isRed(one) && codeOfBuild(one) === codeOfBuild(latest!));
-    for (const one of ofCommit) red.push(await withAttempts(repo, one));
-    if (latest) newer = all.slice(0, all.indexOf(latest));
+    let redCode: string | undefined;
+    for (const one of builds.slice(0, MAX_BUILDS)) {
+      // After the latest red build, only others of its commit matter.
+      if (redCode !== undefined && codeOf(one[0]!) !== redCode) continue;
+      const outcome = await read(one);
+      if (isRed(outcome)) {
+        redCode = codeOf(one[0]!);
+        red.push(await withAttempts(repo, outcome));
+      } else if (redCode === undefined) newer.push(outcome);
+    }
   }
   const [build, ...otherRed] = worstFirst(red);
   if (!build) {
@@ -240,8 +249,6 @@ async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
 
 /** What an upload tests; without a commit its build is one of its own. */
 const codeOf = ({ commit_oid, build_url, id }: Submission) => commit_oid || build_url || id;
-
-const codeOfBuild = ({ submissions: [latest] }: BuildOutcome) => codeOf(latest!);
 
 /**
  * The commits of uploads, the newest first, by number: the later its first upload came, the newer is a commit. An old
