@@ -23,8 +23,8 @@ export type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLU
 type Attempts<Upload> = Upload[][];
 
 /**
- * The uploads of a build by job, workflow, environment and code, and by attempt. The number of an attempt decides where all
- * of a job are known: its upload may be late. Uploads of one known attempt are legs of a matrix, or parts.
+ * The uploads of a build by job, workflow, environment and code, and by attempt. The number of an attempt decides
+ * where all of a job are known: its upload may be late. Uploads of one known attempt are legs of a matrix, or parts.
  */
 function attemptsByJob<Upload extends BuildRun>(runs: readonly Upload[]): Attempts<Upload>[] {
   const oldestFirst = runs.toSorted((a, b) => a.submissionId < b.submissionId ? -1 : 1);

@@ -1,9 +1,9 @@
 /**
  * Detection of disruptions. A code version (`submission.code_version`) is a git tree, otherwise a commit, in
  * one environment and one job of one workflow; a commit that is not 7 to 64 hex digits (`HEAD`, `null`)
- * identifies nothing, and its submission is a code version of its own. A test is nondeterministic where it has a positive and
- * a negative result of which one repeats the other, by the rules in `repetition/`; then each of its negative
- * results there is a disruption. This needs the submissions of one code version, never the history.
+ * identifies nothing, and its submission is a code version of its own. A test is nondeterministic where it has
+ * a positive and a negative result of which one repeats the other, by the rules in `repetition/`; then each of
+ * its negative results there is a disruption. This needs the submissions of one code version, never the history.
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";

@@ -341,6 +341,7 @@ function readMoment(text: string): number | null {
   return valueOr(() => parseTimestamp(text), null);
 }
 
+/** The first characters of a name, as many as a submission keeps. */
 export function shorten(text: string, maxCharacters = MAX_NAME_CHARACTERS): string {
   return [...text].slice(0, maxCharacters).join("");
 }
