@@ -67,7 +67,8 @@ const verdictSchema = schemas.object("TestVerdict", {
   verdict: schemas.described(
     v.picklist(VERDICTS),
     "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: its latest run on " +
-      "the base branch failed, or it failed there in the last 14 days with its causes; new",
+      "the base branch failed, or it failed there in the last 14 days with its causes, in other jobs only if it " +
+      "has not passed all of at least 20 runs in this one; new",
   ),
   owners: schemas.described(v.array(v.string()), "Owners of its file, from CODEOWNERS"),
   ...schemas.conclusion,
