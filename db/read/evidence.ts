@@ -102,7 +102,7 @@ export async function openRun(
     branch: run.branch,
     pullNumber: run.pullNumber ?? null,
     isOnBase,
-    isOnGuess: isOnBase && isBaseGuessed,
+    isOnGuess: isBaseGuessed && (isOnBase || run.branch === ""),
     massFailure,
     failedTestCount: run.counts.failed,
   };

@@ -68,7 +68,10 @@ export interface FailedRun {
   /** The pull request that it tests; `null` when unknown. */
   pullNumber: number | null;
   isOnBase: boolean;
-  /** Whether it is on a base branch that is only a guess: earlier failures there may be due to the same change. */
+  /**
+   * Whether it is on a base branch that is only a guess, or may be, as its branch is unknown: earlier failures there
+   * may be due to the same change.
+   */
   isOnGuess: boolean;
   /** Whether enough of its tests failed for a common reason; `null` if not. */
   massFailure: MassFailure | null;
@@ -190,7 +193,7 @@ export function findEvidence(
   const { passedIn, base, before } = known;
   // A run that does not know its branch cannot tell which of the others it is.
   const failures = run.branch === ""
-    ? known.failures.filter(({ isOnBase }) => isOnBase)
+    ? known.failures.filter(({ isOnBase }) => isOnBase && !run.isOnGuess)
     : known.failures;
   const own = new Set(causes);
   const isAlike = (failure: EarlierFailure) => failure.causes.some((cause) => own.has(cause));

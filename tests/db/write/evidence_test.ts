@@ -97,12 +97,14 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.equal((await evidenceOf(windows)).a![0], "fails_on_base");
   });
 
-  it("is not `fails_on_base` by its own branch where that is only guessed to be the base branch", async () => {
+  it("is not `fails_on_base` by its own branch, or perhaps its own, where that is only guessed to be the base branch", async () => {
     const own = { branch: "feature-x" };
     await upload({ a: null }, own);
     await upload({ a: "broken" }, own);
     const second = await upload({ a: "broken" }, own);
     assert.deepEqual(await evidenceOf(second), { a: ["few", null] });
+    const unknown = await upload({ a: "broken" }, { branch: "" });
+    assert.deepEqual(await evidenceOf(unknown), { a: ["few", null] });
     const other = await upload({ a: "broken" }, { branch: "feature-y" });
     assert.deepEqual(await evidenceOf(other), { a: ["fails_on_base", null] });
     await database().sql`
