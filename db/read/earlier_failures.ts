@@ -21,13 +21,13 @@ import {
   MAX_RUNS,
   MEMORY_SECONDS,
 } from "./evidence_run.ts";
-import { isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
+import { isMassFailureRow, isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
 
-/** The causes of others, in the day and in the two hours before. */
+/** The causes of others: of all in the day before, and of mass failures in the two hours before. */
 export async function loadLatelySeen(
   sql: Queryable,
   { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: Patterns },
-): Promise<{ inDay: Set<string>; inHours: Set<string> }> {
+): Promise<{ inDay: Set<string>; ofOutages: Set<string> }> {
   const isOnBase = countsForBase(run, base);
   // For a run on the base branch, what came there is its own branch; for one of the merge queue it is another.
   const isOnOtherBase = isOfQueue(run)
@@ -37,12 +37,12 @@ export async function loadLatelySeen(
     ? sql`s.branch, s.pull_number::float8 as "pullNumber", ${isOfBase(sql, base)} as "isOfBase",
       ${isOnOtherBase} as "isOnBase"`
     : sql`'' as branch, null::float8 as "pullNumber", false as "isOfBase", false as "isOnBase"`;
-  type Row = Omit<FailureOfOther, "causes"> & { fingerprints: string; isInHours: boolean };
+  type Row = Omit<FailureOfOther, "causes"> & { fingerprints: string; isOfOutage: boolean };
   const rows = await sql<Row[]>`
     select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as fingerprints, ${change},
       bool_or(s.submission_id >= decode(${
     firstSubmissionId(run.moment - OUTAGE_SECONDS)
-  }, 'hex')) as "isInHours"
+  }, 'hex') and (${isMassFailureRow(sql)}) is true) as "isOfOutage"
     from submission s
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
@@ -58,7 +58,7 @@ export async function loadLatelySeen(
   const judged = { isOnBase, pullNumber: run.pullNumber ?? null };
   return {
     inDay: causesOfOthers(failures, judged),
-    inHours: causesOfOthers(failures.filter(({ isInHours }) => isInHours), judged),
+    ofOutages: causesOfOthers(failures.filter(({ isOfOutage }) => isOfOutage), judged),
   };
 }
 

@@ -94,15 +94,18 @@ export async function openRun(
   conclusionsOn(failures: readonly GivenFailure[]): Promise<FoundConclusion[]>;
 }> {
   const isOnBase = countsForBase(run, base);
-  const lately = isMassFailure(run.counts) || run.counts.failed >= MIN_TOGETHER
+  const isOnGuess = isBaseGuessed && (isOnBase || run.branch === "");
+  const hasOthers = run.branch !== "" || !isOnGuess;
+  const areMany = isMassFailure(run.counts) || run.counts.failed >= MIN_TOGETHER;
+  const lately = areMany && hasOthers
     ? await loadLatelySeen(sql, { repositoryId, run, base })
-    : { inDay: new Set<string>(), inHours: new Set<string>() };
-  const massFailure = massFailureOf(run.counts, causeCounts, lately.inHours);
+    : { inDay: new Set<string>(), ofOutages: new Set<string>() };
+  const massFailure = massFailureOf(run.counts, causeCounts, lately.ofOutages);
   const failedRun = {
     branch: run.branch,
     pullNumber: run.pullNumber ?? null,
     isOnBase,
-    isOnGuess: isBaseGuessed && (isOnBase || run.branch === ""),
+    isOnGuess,
     massFailure,
     failedTestCount: run.counts.failed,
   };

@@ -191,10 +191,12 @@ export function findEvidence(
   lately: ReadonlySet<string>,
 ): Finding {
   const { passedIn, base, before } = known;
-  // A run that does not know its branch cannot tell which of the others it is.
-  const failures = run.branch === ""
-    ? known.failures.filter(({ isOnBase }) => isOnBase && !run.isOnGuess)
+  // What is only a guess is no base branch for its own runs.
+  const given = run.isOnGuess
+    ? known.failures.map((one) => ({ ...one, isOfBase: false, isOnBase: false }))
     : known.failures;
+  // A run that does not know its branch cannot tell which of the others it is.
+  const failures = run.branch === "" ? given.filter(({ isOnBase }) => isOnBase) : given;
   const own = new Set(causes);
   const isAlike = (failure: EarlierFailure) => failure.causes.some((cause) => own.has(cause));
   const alike = failures.filter((one) => isAlike(one) && !one.isSameCode);
@@ -215,7 +217,7 @@ export function findEvidence(
   );
   const seen = causesOfOthers(elsewhere, run);
   const isSeen = causes.length > 0 && causes.every((cause) => seen.has(cause));
-  const latest = isSeen && !run.isOnGuess && base.latest?.hasFailed &&
+  const latest = isSeen && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);
   const isNewHere = !causes.some((cause) => lately.has(cause));

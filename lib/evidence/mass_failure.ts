@@ -18,21 +18,22 @@ export interface CauseCount {
 
 /**
  * What kind of mass failure a run is, `null` for none: an outage if at least half of its failed tests have a
- * cause that others had in the last two hours.
+ * cause that mass failures of others had in the last two hours. That one test of another branch failed with a common
+ * message, such as that of a `TypeError`, is no sign of an outage.
  *
- * @param lately the causes of others in the last two hours, as `causesOfOthers`
+ * @param ofOthers the causes of these mass failures, as `causesOfOthers`
  */
 export function massFailureOf(
   counts: Pick<TestCounts, "ran" | "failed">,
   failed: Iterable<CauseCount>,
-  lately: ReadonlySet<string>,
+  ofOthers: ReadonlySet<string>,
 ): MassFailure | null {
   if (!isMassFailure(counts)) return null;
   // As mostly. The causes of a million failures take a second to list.
-  if (lately.size === 0) return "together";
+  if (ofOthers.size === 0) return "together";
   let seen = 0;
   for (const { causes, testCount } of failed) {
-    if (causes.some((cause) => lately.has(cause))) seen += testCount;
+    if (causes.some((cause) => ofOthers.has(cause))) seen += testCount;
   }
   return seen * 2 >= counts.failed ? "outage" : "together";
 }

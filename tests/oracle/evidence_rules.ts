@@ -169,8 +169,13 @@ export class EvidenceRules {
   }
 
   /** The causes of others lately. What came to the base branch by its merge queue is no other for it. */
-  causesElsewhere(run: PlainRun, seconds: number): Set<string> {
+  causesElsewhere(
+    run: PlainRun,
+    seconds: number,
+    isWitness = (_one: PlainRun) => true,
+  ): Set<string> {
     const others = this.runs.filter((one) =>
+      isWitness(one) &&
       one.at >= run.at - seconds && one.branch !== "" && one.commit !== run.commit &&
       (run.branch === "" ? this.isBaseOf(one, run) : !isSameChange(one, run)) &&
       !(run.branch === "main" && isOfQueue(one)) && !this.isOwn(one, run)
@@ -184,10 +189,9 @@ export class EvidenceRules {
   }
 
   massFailure(run: PlainRun): "outage" | "together" | null {
-    const ran = [...run.tests.keys()].filter((name) => ranIn(run, name)).length;
+    if (!isMassFailure(run)) return null;
     const failed = failedTests(run);
-    if (ran < 20 || failed.length <= ran / 5) return null;
-    const lately = this.causesElsewhere(run, 2 * HOUR);
+    const lately = this.causesElsewhere(run, 2 * HOUR, isMassFailure);
     const seen = failed.filter((name) => causesOf(run, name).some((cause) => lately.has(cause)));
     return seen.length >= failed.length / 2 ? "outage" : "together";
   }
@@ -308,6 +312,11 @@ function isImplied({ tests }: PlainRun, name: string): boolean {
 
 function hasFailed({ tests }: PlainRun, name: string): boolean {
   return tests.get(name)?.some((attempt) => attempt !== null) === true;
+}
+
+function isMassFailure(run: PlainRun): boolean {
+  const ran = [...run.tests.keys()].filter((name) => ranIn(run, name)).length;
+  return ran >= 20 && failedTests(run).length > ran / 5;
 }
 
 function failedTests(run: PlainRun): string[] {

@@ -103,6 +103,9 @@ describeWithDatabase("the evidence of an upload", (database) => {
     await upload({ a: "broken" }, own);
     const second = await upload({ a: "broken" }, own);
     assert.deepEqual(await evidenceOf(second), { a: ["few", null] });
+    await upload({ a: null }, own);
+    const oneAfterAPass = await upload({ a: "broken" }, own);
+    assert.deepEqual(await evidenceOf(oneAfterAPass), { a: ["few", null] });
     const unknown = await upload({ a: "broken" }, { branch: "" });
     assert.deepEqual(await evidenceOf(unknown), { a: ["few", null] });
     const other = await upload({ a: "broken" }, { branch: "feature-y" });
@@ -443,6 +446,22 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.equal(await isOutage(other), true, "the base branch and a pull request have it");
     assert.equal(await isOutage(await upload(ALL_REFUSED)), true, "two pull requests have it");
     assert.deepEqual([await isOutage(merged), await isOutage(next)], [false, false]);
+  });
+
+  it("is no outage because a few tests of another branch failed with a common message", async () => {
+    await passes(1, MANY);
+    const few = Object.fromEntries(MANY.map((name, index) => [name, index < 4 ? "refused" : null]));
+    await upload(few, { branch: "other" });
+    await upload({ t0: "refused" }, { branch: "other", job: "small" });
+    assert.deepEqual((await evidenceOf(await upload(ALL_REFUSED, MINE))).t9, ["together", null]);
+    await upload({ ...few, t4: "refused" }, { branch: "other" });
+    assert.deepEqual((await evidenceOf(await upload(ALL_REFUSED, MINE))).t9, ["outage", null]);
+  });
+
+  it("is no outage for a run on an unknown branch because of a base branch that is only guessed", async () => {
+    await upload(ALL_REFUSED, { branch: "feature-x" });
+    const unknown = await upload(ALL_REFUSED, { branch: "" });
+    assert.deepEqual((await evidenceOf(unknown)).t0, ["together", null]);
   });
 
   it("is no outage on the base branch because of its merge queue, and one in the queue because of the base", async () => {
