@@ -126,8 +126,8 @@ export const buildOfSubmission = defineJsonRoute({
     ),
     whole: schemas.described(
       v.nullable(v.boolean()),
-      "Whether all jobs and their tests ran that usually run on the base branch, and their reports hide nothing; null: " +
-        "not known",
+      "Whether all jobs and their tests ran that usually run on the base branch, their reports hide nothing and " +
+        "no test has an unknown outcome; null: not known",
     ),
     not_whole: schemas.described(
       v.array(v.string()),

@@ -1,5 +1,10 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/failures_test.ts
-import { BUILD_COLUMNS, countRanTests, failedTests } from "../../lib/analysis/build_outcome.ts";
+import {
+  BUILD_COLUMNS,
+  countRanTests,
+  failedTests,
+  unclearTests,
+} from "../../lib/analysis/build_outcome.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
@@ -27,8 +32,11 @@ export interface BuildFailure extends TestIdentity, FailureIn {
   causes: string[];
 }
 
+type Identities = Awaited<ReturnType<typeof loadIdentities>>;
+
 /**
- * The tests that failed in any of the submissions of a build, in the order of their names, and how many ran.
+ * The tests that failed in any of the submissions of a build, in the order of their names, the others whose outcome is
+ * unknown at last, and how many ran.
  */
 export async function loadBuildFailures(
   tx: Queryable,
@@ -38,7 +46,7 @@ export async function loadBuildFailures(
     /** 24 hex digits each. */
     submissionIds: readonly string[];
   },
-): Promise<{ failures: BuildFailure[]; ranTestCount: number }> {
+): Promise<{ failures: BuildFailure[]; unclear: TestIdentity[]; ranTestCount: number }> {
   const [negatives, runs] = await Promise.all([
     // The latest failure of each test in each submission.
     tx<
@@ -61,8 +69,13 @@ export async function loadBuildFailures(
     loadRuns(tx, { repositoryId, submissionIds, columns: [...BUILD_COLUMNS, "results"] }),
   ]);
   const byTest = Map.groupBy(negatives, ({ testNo }) => testNo);
+  const unclearNos = unclearTests(runs).filter((testNo) => !byTest.has(testNo));
   const testNos = [...byTest.keys()];
-  const identities = await loadIdentities(tx, { repositoryId, idPrefix, testNos, isSorted: true });
+  const [identities, unclear] = await Promise.all(
+    [testNos, unclearNos].map((testNos) =>
+      loadIdentities(tx, { repositoryId, idPrefix, testNos, isSorted: true })
+    ),
+  ) as [Identities, Identities];
   const failed = failedTests(runs, testNos, {
     hasFile: (testNo) => identities.get(testNo)!.file !== "",
   });
@@ -84,5 +97,5 @@ export async function loadBuildFailures(
       causes: splitFingerprints(causes),
     };
   });
-  return { failures, ranTestCount: countRanTests(runs) };
+  return { failures, unclear: [...unclear.values()], ranTestCount: countRanTests(runs) };
 }

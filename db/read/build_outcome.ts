@@ -33,12 +33,18 @@ export async function loadBuildOutcome(
 ): Promise<BuildOutcome> {
   const parts = await loadBuild(tx, build);
   const submissionIds = parts.map(({ submissionId }) => submissionId);
-  const [{ failures, ranTestCount }, { base, isBaseNamed, conclusions }] = await Promise.all([
-    loadBuildFailures(tx, { ...build, submissionIds }),
-    loadBuildConclusions(tx, { ...build, submissionIds }),
-  ]);
+  const [{ failures, unclear, ranTestCount }, { base, isBaseNamed, conclusions }] = await Promise
+    .all([
+      loadBuildFailures(tx, { ...build, submissionIds }),
+      loadBuildConclusions(tx, { ...build, submissionIds }),
+    ]);
   const { repositoryId } = build;
-  const whole = await loadWholeness(tx, { repositoryId, parts, base: basePatterns(base) });
+  const whole = await loadWholeness(tx, {
+    repositoryId,
+    parts,
+    unclear,
+    base: basePatterns(base),
+  });
   const rankOf = (testNo: number, submissionId: string) => {
     const blame = conclusions.get(submissionId)?.get(testNo)?.blame;
     return blame ? BLAMES.indexOf(blame) : -1;

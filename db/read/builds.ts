@@ -9,6 +9,7 @@ import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { type LastAttempts, loadLastAttempts } from "./last_attempts.ts";
 import { buildKeyOf, hasGaps, isFailedWithoutTest, isOfBuild, isSelected } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
+import { loadUnclearBuilds } from "./unclear_builds.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
@@ -36,7 +37,10 @@ export interface BuildRow {
   failedTestCount: number;
   /** Whether a command that ran its tests failed, although no test did, and was not run again since. */
   failedWithoutTest: boolean;
-  /** Whether reports of it hide tests or failures, and were not run again as a whole since. */
+  /**
+   * Whether reports of it hide tests or failures, and were not run again as a whole since, or the outcome of a test is
+   * unknown.
+   */
   hasGaps: boolean;
   /** Whether a test passed or failed in it. */
   hasRun: boolean;
@@ -82,6 +86,12 @@ export async function loadBuilds(
     submissionIds: rows.flatMap(({ submissionIds }) => submissionIds),
   });
   const withGaps = await loadBuildsWithGaps(tx, repositoryId, rows);
+  const unclear = await loadUnclearBuilds(tx, {
+    repositoryId,
+    uploads: rows.flatMap(({ submissionIds, buildUrl }) =>
+      submissionIds.map((submissionId) => ({ submissionId, buildUrl }))
+    ),
+  });
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
     const failures = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
@@ -91,7 +101,8 @@ export async function loadBuilds(
         cleared: attempts.cleared.get(row.buildUrl),
         standing: attempts.standing.get(row.buildUrl),
       }),
-      hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)),
+      hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)) ||
+        unclear.has(buildKey(row)),
     };
   });
   return { count, builds };

@@ -1,6 +1,7 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/build_outcome_test.ts
 /** Whether a build is whole: its uploads, compared with the last runs of their jobs on the base branch. */
 import type { Run, RunColumns } from "../../lib/analysis/run.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { jobKeyOf } from "../../lib/evidence/stopped.ts";
 import { countsForBase } from "../../lib/evidence/base_branch.ts";
 import {
@@ -38,7 +39,10 @@ interface Build {
 /** Whether everything about a build is known to be whole. */
 export async function loadWholeness(
   tx: Queryable,
-  { repositoryId, parts, base }: Build,
+  { repositoryId, parts, unclear, base }: Build & {
+    /** Tests whose outcome is unknown at last. */
+    unclear: readonly TestIdentity[];
+  },
 ): Promise<ReturnType<typeof wholeBuild>> {
   const compared = parts.slice(0, MAX_COMPARED)
     .filter(({ status, job }) => status === "processed" && job !== "");
@@ -61,7 +65,7 @@ export async function loadWholeness(
       places: places.get(part) ?? [],
     };
   });
-  return wholeBuild(uploads, { expected, missing });
+  return wholeBuild(uploads, { expected, missing, unclear });
 }
 
 /** The last runs of the job of each of some uploads on the base branch, newest first. */

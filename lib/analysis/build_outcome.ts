@@ -1,5 +1,6 @@
 /** What a build ended with, of the uploads of all its jobs and attempts. */
 import { repeats } from "./repetition/submissions.ts";
+import type { Attempts } from "./columns.ts";
 import { type Run, SelectedTests } from "./run.ts";
 
 /** What says which uploads of a build are attempts of the same job. */
@@ -20,13 +21,13 @@ export type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLU
 };
 
 /** The uploads of one job at one code and environment, the earliest attempt first. */
-type Attempts<Upload> = Upload[][];
+type JobAttempts<Upload> = Upload[][];
 
 /**
  * The uploads of a build by job, workflow, environment and code, and by attempt. The number of an attempt decides
  * where all of a job are known: its upload may be late. Uploads of one known attempt are legs of a matrix, or parts.
  */
-function attemptsByJob<Upload extends BuildRun>(runs: readonly Upload[]): Attempts<Upload>[] {
+function attemptsByJob<Upload extends BuildRun>(runs: readonly Upload[]): JobAttempts<Upload>[] {
   const oldestFirst = runs.toSorted((a, b) => a.submissionId < b.submissionId ? -1 : 1);
   const jobs = Map.groupBy(
     oldestFirst,
@@ -54,7 +55,7 @@ function attemptsByJob<Upload extends BuildRun>(runs: readonly Upload[]): Attemp
  * @param options.ran the uploads that count; all unless given
  */
 function standing<Upload extends BuildRun>(
-  attempts: Attempts<Upload>,
+  attempts: JobAttempts<Upload>,
   { isBad, ran = () => true, hasFile = false }: {
     isBad(upload: Upload): boolean;
     ran?: (upload: Upload) => boolean;
@@ -86,26 +87,61 @@ export function failedTests(
   testNos: Iterable<number>,
   { hasFile }: { hasFile(testNo: number): boolean },
 ): Map<number, string[]> {
+  return testsAtLast(runs, testNos, {
+    hasFile,
+    isBad: ({ outcome }) => outcome === "negative",
+    counts: ({ outcome }) => outcome === "positive" || outcome === "negative",
+  });
+}
+
+/**
+ * The tests whose outcome is unknown at last, each once: without an attempt that passed or failed, as where the process
+ * died that ran it.
+ */
+export function unclearTests(runs: readonly (BuildRun & Run<"results">)[]): number[] {
+  const isBad = ({ counts }: Attempts) =>
+    counts.unknown > 0 && counts.positive + counts.negative === 0;
+  const testNos = new Set<number>();
+  for (const { results } of runs) {
+    results.eachException((testNo, attempts) => {
+      if (isBad(attempts)) testNos.add(testNo);
+    });
+  }
+  const counts = ({ outcome }: Attempts) => outcome !== "skipped";
+  return [...testsAtLast(runs, testNos, { hasFile: () => false, isBad, counts }).keys()];
+}
+
+/** The tests with an outcome that stands at last, with the ids of the uploads in which it does. */
+function testsAtLast(
+  runs: readonly (BuildRun & Run<"results">)[],
+  testNos: Iterable<number>,
+  { hasFile, isBad, counts }: {
+    hasFile(testNo: number): boolean;
+    isBad(attempts: Attempts): boolean;
+    /** Of those that replace an earlier one. */
+    counts(attempts: Attempts): boolean;
+  },
+): Map<number, string[]> {
   const selected = new SelectedTests(testNos);
-  const outcomes = new Map<number, Map<BuildRun, "positive" | "negative">>();
+  const outcomes = new Map<number, Map<BuildRun, boolean>>();
   for (const testNo of selected.testNos) outcomes.set(testNo, new Map());
   for (const run of runs) {
-    run.results.each(selected, (testNo, { outcome }) => {
-      if (outcome === "positive" || outcome === "negative") {
-        outcomes.get(testNo)!.set(run, outcome);
-      }
+    run.results.each(selected, (testNo, attempts) => {
+      if (counts(attempts)) outcomes.get(testNo)!.set(run, isBad(attempts));
     });
   }
   const jobs = attemptsByJob(runs);
-  const failed = new Map<number, string[]>();
+  const found = new Map<number, string[]>();
   for (const [testNo, ofTest] of outcomes) {
-    const isBad = (run: BuildRun) => ofTest.get(run) === "negative";
-    const ran = (run: BuildRun) => ofTest.has(run);
-    const options = { isBad, ran, hasFile: hasFile(testNo) };
+    const options = {
+      isBad: (run: BuildRun) => ofTest.get(run) === true,
+      ran: (run: BuildRun) => ofTest.has(run),
+      hasFile: hasFile(testNo),
+    };
     const uploads = jobs.flatMap((attempts) => standing(attempts, options));
-    if (uploads.length > 0) failed.set(testNo, uploads.map(({ submissionId }) => submissionId));
+    if (uploads.length > 0) found.set(testNo, uploads.map(({ submissionId }) => submissionId));
   }
-  return failed;
+  return found;
 }
 
 /** How many tests passed or failed in some runs, each once. */

@@ -230,7 +230,7 @@ function notExcusable(input: GateInput): string | null {
 
 /** What says that a run is not whole; `null` when it is, or when that is not known. */
 export function notWhole(
-  input: Pick<GateInput, "counts" | "earlier" | "missingPlaces" | "reports"> & {
+  input: Pick<GateInput, "counts" | "earlier" | "missingPlaces" | "reports" | "unclear"> & {
     maxMissing?: number;
   },
 ): string | null {
@@ -238,6 +238,7 @@ export function notWhole(
   return sayNotWhole({
     missing: isWithoutTest(input.counts, compared) ? NO_TEST_RAN : compared.missing,
     places: input.missingPlaces,
+    unclear: input.unclear,
     ...gapsOf(input.reports),
   });
 }
@@ -257,7 +258,7 @@ function gapsOf(reports: readonly GateReport[]) {
 }
 
 function reasonNotToExcuse(input: GateInput): string | null {
-  const { testsExitCode, signal, reports, failed, unclear, maxExcused } = input;
+  const { testsExitCode, signal, reports, failed, maxExcused } = input;
   const failureCodes = input.failureCodes ?? [1];
   if (signal !== null) return `the run was stopped by ${signal}`;
   const ended = SIGNALS_BY_EXIT_CODE[testsExitCode];
@@ -295,12 +296,12 @@ function reasonNotToExcuse(input: GateInput): string | null {
   }
   const problem = notExcusable(input);
   if (problem !== null) return problem;
-  const partly = notWhole(input);
+  // A quarantined test may have an unknown outcome.
+  const unclear = input.unclear.filter((test) => !quarantineOf(test, input));
+  const partly = notWhole({ ...input, unclear });
   if (partly !== null) {
     return compareWithEarlier(input).missing ? `${partly} (--max-missing)` : partly;
   }
-  const unclearCount = unclear.filter((test) => !quarantineOf(test, input)).length;
-  if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {
     return `${
       plural(failed.length, "quarantined test")

@@ -3,6 +3,7 @@
 import { type BuildRun, notWholeUploads } from "../analysis/build_outcome.ts";
 import type { ReportGaps } from "../report/report_gaps.ts";
 import { NO_GAPS } from "../report/report_gaps.ts";
+import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts, plural } from "../base/text.ts";
 import {
   compareWithEarlier,
@@ -10,6 +11,7 @@ import {
   MIN_EARLIER_RUNS,
   NO_TEST_RAN,
   sayNotWhole,
+  sayUnclear,
   type TestPlace,
   type UsualCounts,
 } from "./whole_run.ts";
@@ -44,10 +46,12 @@ interface WholeBuild {
 /** Whether everything about a build is known to be whole. */
 export function wholeBuild(
   uploads: readonly ComparedUpload[],
-  { expected, missing = [] }: {
+  { expected, missing = [], unclear = [] }: {
     expected: readonly ExpectedShards[];
     /** The jobs that it lacks. */
     missing?: readonly string[];
+    /** The tests whose outcome is unknown at last. */
+    unclear?: readonly TestIdentity[];
   },
 ): WholeBuild {
   const judged = uploads.map((upload) => ({ ...upload, ...judge(upload) }));
@@ -55,6 +59,7 @@ export function wholeBuild(
     ...notWholeUploads(judged).map(({ notWhole, job }) => ofJob(notWhole!, job)),
     ...expected.flatMap((one) => missingShards(one, uploads)),
     ...sayMissingJobs(missing),
+    ...sayUnclear(unclear),
   ];
   if (notWhole.length > 0) return { whole: false, notWhole: [...new Set(notWhole)] };
   return { whole: judged.every(({ isKnown }) => isKnown) ? true : null, notWhole };

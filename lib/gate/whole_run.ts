@@ -2,7 +2,8 @@
 import { medianOf, type TestCounts } from "../analysis/test_counts.ts";
 import type { Run } from "../analysis/run.ts";
 import type { ReportGaps } from "../report/report_gaps.ts";
-import { compareTexts, formatCount, plural } from "../base/text.ts";
+import type { TestIdentity } from "../base/identity.ts";
+import { compareTexts, cutText, formatCount, fullTestName, plural } from "../base/text.ts";
 
 /** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
 export const DEFAULT_MAX_MISSING = 5;
@@ -154,6 +155,8 @@ interface Missing extends ReportGaps {
   places: readonly TestPlace[];
   /** Other reports that cannot be read. */
   unreadReportCount?: number;
+  /** Tests whose outcome is unknown. */
+  unclear?: readonly TestIdentity[];
 }
 
 /**
@@ -161,7 +164,7 @@ interface Missing extends ReportGaps {
  * report`; `null` when nothing does.
  */
 export function sayNotWhole(
-  { missing, places, unreadReportCount: unread = 0, ...gaps }: Missing,
+  { missing, places, unreadReportCount: unread = 0, unclear = [], ...gaps }: Missing,
 ): string | null {
   const { cutOffReportCount, unlistedSuiteCount: unlisted, outsideFailureCount: outside } = gaps;
   const parts = missing === null ? [] : [missing];
@@ -182,5 +185,18 @@ export function sayNotWhole(
   }
   if (outside > 0) parts.push(`${plural(outside, "failure")} outside of a test`);
   if (unread > 0) parts.push(`${plural(unread, "report")} could not be read`);
+  parts.push(...sayUnclear(unclear));
   return parts.length === 0 ? null : parts.join("; ");
+}
+
+const NAME_CHARACTERS = 200;
+
+/** What is said of tests whose outcome is unknown, such as after a crash; nothing without any. */
+export function sayUnclear(tests: readonly TestIdentity[]): string[] {
+  if (tests.length === 0) return [];
+  const names = tests.slice(0, MAX_NAMED).map((test) =>
+    cutText(fullTestName(test), NAME_CHARACTERS)
+  );
+  const more = tests.length > MAX_NAMED ? ", ..." : "";
+  return [`the outcome of ${plural(tests.length, "test")} is unknown: ${names.join(", ")}${more}`];
 }

@@ -412,6 +412,43 @@ describeWithDatabase("what a build ended with", (database) => {
     });
   }
 
+  it("says the same everywhere of a test whose outcome is unknown, until it passes", async () => {
+    repository = await sharded();
+    const buildUrl = `${BUILD}/unclear`;
+    const shards = ["1/2", "2/2"];
+    const said = "the outcome of 1 test is unknown: suite > Class > t0 (test.ts)";
+    const run = async (attempt: string, conclusion: "unknown" | "passing" | "skipped") => {
+      let id = "";
+      for (const shard of shards) {
+        const t0 = { name: "t0", conclusion: shard === "1/2" ? conclusion : "passing" } as const;
+        const more = { commitOid: "ddddddd1", attempt, buildUrl, shard };
+        ({ submissionId: id } = await upload([...names.slice(1), t0], more));
+      }
+      const name = `acme/${repository.name}`;
+      const { whole, not_whole } = await json(`/api/repos/${name}/submissions/${id}/build`);
+      const page = await text(`/repos/${name}/builds/${id}`);
+      const list = await (await fixture.get(`/repos/${name}/builds.ndjson?branch=fix`)).text();
+      const listed = list.trim().split("\n").map((line) => JSON.parse(line))
+        .find((build) => build.build_url === buildUrl);
+      const overview = parseHtml(await (await fixture.get(`/repos/${name}`)).text());
+      const recent = overview.all("tr").find((row) => row.text.includes("ddddddd"))!.text;
+      const { next_step, ...found } = await tool(buildUrl);
+      assert.equal(found.whole, whole);
+      assert.equal(next_step.includes(`not whole (${said})`), whole === false, next_step);
+      assert.equal(page.includes(`Not whole: ${said}`), whole === false);
+      assert.equal(page.includes("nothing to fix"), whole === true);
+      assert.equal(page.includes("All tests passed"), whole === true);
+      assert.equal(listed.outcome, whole ? "passed" : "not whole");
+      assert.ok(recent.includes(whole ? "passed" : "not whole"), recent);
+      return { whole, not_whole };
+    };
+    const unclear = { whole: false, not_whole: [said] };
+    assert.deepEqual(await run("1", "unknown"), unclear);
+    assert.deepEqual(await run("2", "skipped"), unclear);
+    assert.deepEqual(await run("3", "passing"), { whole: true, not_whole: [] });
+    assert.deepEqual(await run("4", "unknown"), unclear);
+  });
+
   let complete: Repository | undefined;
   /** A repository with the jobs `unit` and `e2e` in each build of the base branch and of three others, `deploy` on it only. */
   async function withJobs(): Promise<Repository> {

@@ -209,6 +209,8 @@ export function doubleIn(
     const passed = casesOf(results, resultNos).filter(({ attempts }) =>
       attempts.at(-1)!.conclusion === "passing"
     );
-    return new Set(passed.map(({ variant }) => variant)).size < passed.length;
+    return passed.some(({ variant }, index) =>
+      passed.findIndex((one) => one.variant === variant) < index
+    );
   });
 }

@@ -121,6 +121,7 @@ export const commentCommand: AddCommand = command({
           earlier,
           missingPlaces: missing,
           reports: run.reports,
+          unclear: run.attempts.unclear,
         }),
         redExitCode: exitCode !== 0 && isWithoutFailure({ ...run.attempts, ...run })
           ? exitCode

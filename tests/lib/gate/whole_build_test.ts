@@ -78,6 +78,18 @@ describe("a build", () => {
     );
   });
 
+  it("is not whole when the outcome of a test is unknown", () => {
+    const unclear = ["a", "b", "c", "d"].map((name) => ({ suite: "", class: "C", name, file: "" }));
+    assert.deepEqual(
+      wholeBuild([upload()], { expected: [], unclear: unclear.slice(0, 1) }),
+      not("the outcome of 1 test is unknown: C > a"),
+    );
+    assert.deepEqual(
+      wholeBuild([upload({ earlier: UNKNOWN })], { expected: [], unclear }),
+      not("the outcome of 4 tests is unknown: C > a, C > b, C > c, ..."),
+    );
+  });
+
   it("is whole when a job that was not whole was run again as a whole", () => {
     const crashed = upload({ ran: 3, gaps: { ...NO_GAPS, cutOffReportCount: 1 } });
     assert.deepEqual(of(crashed, upload({ attempt: "2" })), whole);

@@ -190,6 +190,19 @@ describe("comment", () => {
     assert.doesNotMatch(forge.comments[0]!.body, /resolved/i);
   });
 
+  it("does not say that a test with an unknown outcome passes", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    await run(given, ["comment", path]);
+    const crashed = reportOf({ broken: "passed" })
+      .replace("</testsuite>", '<testcase name="crash" status="crashed"/></testsuite>');
+    await given.fixture.write("report.xml", crashed);
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
+    const { body } = given.forge.comments[0]!;
+    assert.match(body, /\*\*Not whole\*\*: `the outcome of 1 test is unknown: .*crash.*`/);
+    assert.doesNotMatch(body, /resolved/i);
+  });
+
   it("is not written when nothing failed", async () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ good: "passed" }));

@@ -247,6 +247,17 @@ describe("gate and a run that is not whole", () => {
     }
   });
 
+  it("says which test has an unknown outcome, also where the tests ended green", async () => {
+    const crashed = reportWith({ passed: 1 })
+      .replace("</testsuite>", '<testcase name="crash" status="crashed"/></testsuite>');
+    const said = /^not whole\tthe outcome of 1 test is unknown: .*crash/;
+    const green = await gate(FLAKY, crashed, { options: ["--exit-code", "0"] });
+    assert.deepEqual([green.code, said.test(green.stdout)], [0, true], green.stdout);
+    const red = await gate(FLAKY, crashed);
+    assert.equal(red.code, 1);
+    assert.match(red.stdout, /^exit code 1\tthe outcome of 1 test is unknown: .*crash/m);
+  });
+
   it("does not excuse one in which tests were skipped that ran before", async () => {
     const { code, stdout } = await gate(known, reportWith({ passed: 11, skipped: 3 }));
     assert.equal(code, 1);
