@@ -15,6 +15,19 @@ interface RunningTest {
   packageName: string;
   name: string;
   output: TextEnd;
+  /** Whether its output has a data race, which may be of something else that ran at the time. */
+  hasRace: boolean;
+}
+
+/** A package that began. */
+interface OpenPackage {
+  hasFailedTest: boolean;
+  /** Whether anything was written outside of its tests; some keep no output. */
+  hasOutput: boolean;
+  /** Whether it wrote that its tests are done and that one failed, which is the last thing they do. */
+  saysFailed: boolean;
+  /** What failed in it outside of a test, with its place; `""` if nothing says so. */
+  outside: string;
 }
 
 interface Event {
@@ -40,6 +53,15 @@ const OUTCOMES: ReadonlyMap<string, Outcome["conclusion"] | "passing"> = new Map
 const PACKAGE_ENDS: ReadonlySet<string> = new Set(["pass", "fail", "skip"]);
 const NOT_BUILT = /^FAIL\s+(\S+) \[(?:build|setup) failed\]/;
 
+/** What the runtime and `go test` write about a failure; in the output of a test it is one of the test. */
+const FAILED_OUTSIDE =
+  /^(?:panic: |fatal error: |WARNING: DATA RACE|testing: race detected |\*\*\* Test ).*/m;
+const DATA_RACE = "WARNING: DATA RACE";
+/** Of `m.Run`, maybe after something that has no line end. */
+const TESTS_FAILED = /FAIL$/m;
+/** Of a process whose tests were done: failed tests are 1. */
+const OTHER_EXIT = /^exit status (?!1$).*/m;
+
 /** Builds whose output is kept; the packages of others are named without it. */
 const MAX_BUILDS = 1_000;
 
@@ -50,10 +72,8 @@ export class GoTestReader implements ReportReader {
   readonly #names: NameNormalizer;
   /** By package and name. */
   readonly #running = new Map<string, RunningTest>();
-  /** Packages with a failed test that did not end. */
-  readonly #failedPackages = new Set<string>();
   /** Packages that began and did not end. */
-  readonly #openPackages = new Set<string>();
+  readonly #openPackages = new Map<string, OpenPackage>();
   /** Packages that were not built, each of which is a result. */
   readonly #notBuilt = new Set<string>();
   /** What compilers wrote, by build. */
@@ -89,8 +109,9 @@ export class GoTestReader implements ReportReader {
     if (this.#rest.trim() !== "") this.#readLine(this.#rest, "incomplete");
     // The output was cut off, or go was killed.
     for (const test of this.#running.values()) this.#add(test, "failure", 0);
-    for (const packageName of this.#openPackages) {
+    for (const [packageName, { outside }] of this.#openPackages) {
       this.#options.onUnlisted?.(`${this.#place}: package ${excerpt(packageName)} did not end`);
+      if (outside !== "") this.#options.onFailureOutside?.(outside);
     }
     for (const _ of this.#failedBuilds) this.#failureOutside("a package did not compile");
   }
@@ -113,22 +134,42 @@ export class GoTestReader implements ReportReader {
     const action = textIn(event.Action);
     const packageName = nameIn(event.Package);
     const name = nameIn(event.Test);
-    if (packageName !== "") {
-      if (name === "" && PACKAGE_ENDS.has(action)) this.#openPackages.delete(packageName);
-      else this.#openPackages.add(packageName);
-    }
-    if (name !== "" && packageName !== "") this.#testEvent(action, { packageName, name, event });
-    else if (action === "fail" && packageName !== "") {
+    if (action === "build-output") {
+      this.#buildOutput(nameIn(event.ImportPath), textIn(event.Output));
+    } else if (action === "build-fail") this.#failedBuilds.add(nameIn(event.ImportPath));
+    else if (packageName === "") return;
+    else if (name !== "") this.#testEvent(action, { packageName, name, event });
+    else if (action === "fail") {
       const build = nameIn(event.FailedBuild);
       if (build === "") this.#packageFailed(packageName);
       else this.#packageNotBuilt(packageName, this.#builds.get(build)?.toString() ?? "");
       this.#failedBuilds.delete(build);
-    } else if (action === "build-output") {
-      this.#buildOutput(nameIn(event.ImportPath), textIn(event.Output));
-    } else if (action === "build-fail") this.#failedBuilds.add(nameIn(event.ImportPath));
-    else if (action === "output" && textIn(event.Output).startsWith("panic: ")) {
-      this.#failureOutside(`package ${packageName} panicked outside of a test`);
+    } else if (PACKAGE_ENDS.has(action)) this.#openPackages.delete(packageName);
+    else this.#packageOutput(packageName, textIn(event.Output));
+  }
+
+  #packageOf(packageName: string): OpenPackage {
+    let own = this.#openPackages.get(packageName);
+    if (!own) {
+      own = { hasFailedTest: false, hasOutput: false, saysFailed: false, outside: "" };
+      this.#openPackages.set(packageName, own);
     }
+    return own;
+  }
+
+  /** What it writes outside of its tests; `""` of an event without output. */
+  #packageOutput(packageName: string, text: string): void {
+    const own = this.#packageOf(packageName);
+    if (text === "") return;
+    own.hasOutput = true;
+    const match = FAILED_OUTSIDE.exec(text) ?? (own.saysFailed ? OTHER_EXIT.exec(text) : null);
+    if (match) this.#noteOutside(packageName, excerpt(match[0]));
+    own.saysFailed ||= TESTS_FAILED.test(text);
+  }
+
+  #noteOutside(packageName: string, what: string): void {
+    this.#packageOf(packageName).outside ||=
+      `${this.#place}: ${what} outside of a test in package ${excerpt(packageName)}`;
   }
 
   get #place(): string {
@@ -147,17 +188,24 @@ export class GoTestReader implements ReportReader {
     let test = this.#running.get(key);
     if (!test) {
       this.#checkNames(packageName, name);
-      test = { packageName, name, output: new TextEnd() };
+      test = { packageName, name, output: new TextEnd(), hasRace: false };
       if (this.#running.size >= REPORT_LIMITS.resultCount) {
         throw limitError(this.#options.file, "more tests at a time than results in one upload");
       }
       this.#running.set(key, test);
     }
-    if (action === "output") test.output.add(textIn(event.Output));
+    if (action === "output") {
+      const text = textIn(event.Output);
+      test.output.add(text);
+      test.hasRace ||= text.includes(DATA_RACE);
+    }
+    const own = this.#packageOf(packageName);
     const outcome = OUTCOMES.get(action);
     if (outcome === undefined) return;
     this.#running.delete(key);
-    if (outcome === "failure") this.#failedPackages.add(packageName);
+    if (outcome === "failure") own.hasFailedTest = true;
+    // The test that had it would have failed.
+    else if (test.hasRace) this.#noteOutside(packageName, "a data race");
     this.#add(test, outcome, numberIn(event.Elapsed));
   }
 
@@ -195,15 +243,26 @@ export class GoTestReader implements ReportReader {
     }));
   }
 
-  // After a panic or a time-out no event ends the tests that were running.
   #packageFailed(packageName: string): void {
+    const { hasFailedTest, hasOutput, saysFailed, outside } = this.#packageOf(packageName);
+    this.#openPackages.delete(packageName);
+    // After a panic or a time-out no event ends the tests that were running.
+    let runningCount = 0;
     for (const [key, test] of this.#running) {
       if (test.packageName !== packageName) continue;
+      runningCount++;
       this.#running.delete(key);
-      this.#failedPackages.add(packageName);
       this.#add(test, "failure", 0);
     }
-    if (!this.#failedPackages.delete(packageName) && !this.#notBuilt.has(packageName)) {
+    if (this.#notBuilt.has(packageName)) return;
+    if (!saysFailed && (runningCount > 0 || hasFailedTest && hasOutput)) {
+      const name = excerpt(packageName);
+      this.#options.onUnlisted?.(
+        `${this.#place}: package ${name} ended before its tests were done`,
+      );
+    }
+    if (outside !== "") this.#options.onFailureOutside?.(outside);
+    else if (!hasFailedTest && runningCount === 0) {
       this.#failureOutside(`package ${packageName} failed outside of a test`);
     }
   }
