@@ -282,6 +282,7 @@ function runOf(given: GivenRun, askedCount: number) {
   const failed = given.run_failed_test_count ?? askedCount;
   return {
     submissionId: given.run_submission,
+    commitOid: text(given.run_commit),
     code: codeVersion({ tree: text(given.run_tree), commit: text(given.run_commit) }),
     job: text(given.run_job),
     workflow: text(given.run_workflow),

@@ -116,6 +116,7 @@ async function findNow(
     repositoryId,
     columns: [
       "code",
+      "commitOid",
       "branch",
       "queueBase",
       "pullNumber",

@@ -17,6 +17,7 @@ import {
   isOfOther,
   isOfOtherBase,
   isOwn,
+  isSameCode,
   isSamePull,
   MAX_RUNS,
   MEMORY_SECONDS,
@@ -50,7 +51,7 @@ export async function loadLatelySeen(
     run.branch === ""
       ? isOfOtherBase(sql, { repositoryId, run, base })
       : sql`s.branch <> ${run.branch} and not ${isSamePull(sql, run)}`
-  } and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
+  } and s.branch <> '' and not ${isSameCode(sql, run)} and not ${isOwn(sql, run)}
     group by 1, 2, 3, 4, 5`;
   const failures = rows.map(({ fingerprints, ...row }) => {
     return { ...row, causes: knownCauses(splitFingerprints(fingerprints)) };
@@ -154,7 +155,7 @@ async function loadFailedSubmissions(
   if (ids.size === 0) return new Map();
   const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
-      s.code_version = ${run.code ?? ""} as "isSameCode",
+      ${isSameCode(sql, run)} as "isSameCode",
       s.job = ${run.job} and s.environment = ${run.environment} as "isSameJob", ${
     isSamePull(sql, run)
   } as "isSamePull",

@@ -34,6 +34,7 @@ import {
   isOfOtherBase,
   isOwn,
   isOwnUpload,
+  isSameCode,
   MAX_RUNS,
   MEMORY_SECONDS,
 } from "./evidence_run.ts";
@@ -173,7 +174,7 @@ async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: H
     columns: ["isOutage", "results"],
     flags: {
       isSameJob: sql`s.job = ${run.job} and s.environment = ${run.environment}`,
-      isSameCode: sql`s.code_version = ${run.code ?? ""}`,
+      isSameCode: isSameCode(sql, run),
     },
     lists,
     groups: {

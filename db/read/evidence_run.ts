@@ -4,6 +4,7 @@ import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import { knownCauses } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";
 import type { TestCounts } from "../../lib/analysis/test_counts.ts";
+import { codeVersion, isGitId } from "../../lib/base/commit.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { countsForBase, isOfQueue } from "../../lib/evidence/base_branch.ts";
@@ -25,6 +26,7 @@ export interface EvidenceRun {
   submissionId: string | null;
   /** As `submission.code_version`; `null` when unknown. */
   code: string | null;
+  commitOid: string;
   /** Whether no other submission is of its code version; not given when unknown. */
   isOnlyRun?: boolean;
   environment: string;
@@ -146,6 +148,20 @@ export function isOfOtherBase(
   const merged = isMerged ? run.code ?? "" : "";
   return sql`${isOfBase(sql, base)} and not ${isSamePull(sql, run)}
     and not ${isRejected(sql, { repositoryId, base, merged })}`;
+}
+
+/**
+ * SQL: whether the row `s` of `submission` is of the code of the run, perhaps of its commit where only one of them has
+ * a tree: they prove nothing about each other, and what failed in one did not fail at other code.
+ */
+export function isSameCode(sql: Queryable, { code, commitOid }: EvidenceRun) {
+  const isCode = sql`s.code_version = ${code ?? ""}`;
+  const hasTree = code !== codeVersion({ tree: "", commit: commitOid });
+  return isGitId(commitOid)
+    ? sql`(${isCode} or s.commit_oid = ${commitOid} and ${
+      hasTree ? sql`s.tree_oid is null` : sql`true`
+    })`
+    : sql`(${isCode})`;
 }
 
 /** SQL: whether the row `s` of `submission` was recorded in the days before the run. */

@@ -25,6 +25,7 @@ interface EvidenceSubmission {
   repositoryId: number;
   /** 24 hex digits. */
   submissionId: string;
+  commitOid: string;
   buildUrl: string;
   branch: string | null;
   queueBase?: string | undefined;

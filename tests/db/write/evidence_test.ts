@@ -404,6 +404,28 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.deepEqual(merged.t0, ["together", null]);
   });
 
+  it("is not that it failed at the same commit, where only one of the two runs has a tree", async () => {
+    await passes(21);
+    const code = { commitOid: "aaaaaaa1" };
+    await upload({ a: "broken" }, code);
+    const withTree = await upload({ a: "broken" }, {
+      ...code,
+      treeOid: "bbbbbbb1",
+      branch: "mine",
+    });
+    assert.deepEqual(await evidenceOf(withTree), { a: ["few", null] });
+    const onOtherTree = await upload({ a: "broken" }, {
+      ...code,
+      treeOid: "bbbbbbb2",
+      branch: "mine",
+    });
+    assert.deepEqual(await evidenceOf(onOtherTree), { a: ["few", null] });
+    const withoutTree = await upload({ a: "broken" }, { ...code, branch: "theirs" });
+    assert.deepEqual(await evidenceOf(withoutTree), { a: ["few", null] });
+    const later = await upload({ a: "broken" }, { commitOid: "aaaaaaa2", branch: "theirs" });
+    assert.deepEqual((await evidenceOf(later)).a![0], "fails_on_base");
+  });
+
   it("does not count failures on an unknown branch, which may be this one", async () => {
     await passes(21);
     await upload({ a: "broken" }, { branch: null });

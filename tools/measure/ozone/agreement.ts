@@ -29,7 +29,7 @@ const say = ({ evidence, blame, share }: Conclusion) =>
 export async function verdictsOn(
   sql: Queryable,
   { repositoryId, idPrefix }: Place,
-  { tree, job, url, attempt, recordedAt: now, results }: OzoneUpload,
+  { commit, tree, job, url, attempt, recordedAt: now, results }: OzoneUpload,
 ): Promise<Said> {
   const tests = [...Map.groupBy(results, testHash)].flatMap(([testHash, own]): GivenTest[] => {
     const failed = own.filter(({ conclusion }) => isNegative(conclusion));
@@ -51,7 +51,8 @@ export async function verdictsOn(
     tests,
     run: {
       submissionId: null,
-      code: codeVersion({ tree, commit: "" }),
+      commitOid: commit,
+      code: codeVersion({ tree, commit }),
       job,
       workflow: "",
       environment: ENVIRONMENT,
