@@ -72,8 +72,7 @@ export function createToolServer(
     try {
       const get: Get = (request, schema) => api(request, schema, signal);
       const output = await tool.run(input, get, { webUrl });
-      const path = tool.page(input).map((part) => encodeURIComponent(part.toWellFormed()));
-      return outputJson({ web_url: `${webUrl}/${path.join("/")}`, ...output });
+      return outputJson({ web_url: webUrl + pageAddress(tool, input), ...output });
     } catch (error) {
       if (error instanceof ApiError) throw new Error(withToolNames(error.message));
       if (!signal.aborted) onError(error);
@@ -112,6 +111,15 @@ export function createToolServer(
     },
   );
   return server;
+}
+
+/** The address of the page that shows what a call is about, with its path and query. */
+function pageAddress(tool: Tool, input: unknown): string {
+  const path = tool.page(input).map((part) => encodeURIComponent(part.toWellFormed()));
+  const given = Object.entries(tool.pageQuery?.(input) ?? {})
+    .flatMap(([name, value]) => value === undefined ? [] : [[name, value]]);
+  const query = new URLSearchParams(given).toString();
+  return `/${path.join("/")}${query && `?${query}`}`;
 }
 
 /** A message of the API with the names that the tools have for its parameters and fields. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../../api_client/client.ts";
 import { TEST_ORDERS } from "../../analysis/order.ts";
+import { parseDay } from "../../base/time.ts";
 import {
   defineTool,
   described,
@@ -58,6 +59,9 @@ const tag = v.pipe(
   ),
 );
 
+const invalidDay = ({ received }: v.BaseIssue<unknown>) =>
+  `invalid day ${received}: expected YYYY-MM-DD`;
+
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
   description:
@@ -79,8 +83,11 @@ export const findFlakyTests = defineTool({
     since: v.optional(
       v.pipe(
         v.string(),
-        v.isoDate(({ received }) => `invalid day ${received}: expected YYYY-MM-DD`),
+        v.isoDate(invalidDay),
         v.description("Disrupted since"),
+        // A transformation ends what the JSON Schema says.
+        v.transform((day) => day),
+        v.check((day) => parseDay(day) !== null, invalidDay),
       ),
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
@@ -99,9 +106,13 @@ export const findFlakyTests = defineTool({
     tests: shownTests,
     next_cursor: nextCursor,
   },
-  page: ({ repository }) =>
-    repository === undefined ? ["flaky-tests"] : pageOfRepository(repository),
-  async run({ search, tags, since, repository, quarantined, without_reruns, ...query }, get) {
+  page: ({ repository, without_reruns }) =>
+    without_reruns && repository !== undefined ? pageOfRepository(repository) : ["flaky-tests"],
+  pageQuery: ({ repository, without_reruns, quarantined, sort, ...filter }) =>
+    without_reruns
+      ? {}
+      : { quarantine: String(quarantined), repository, q: searchQuery(filter), sort },
+  async run({ repository, quarantined, without_reruns, search, tags, since, ...query }, get) {
     if (without_reruns) {
       if (repository === undefined) {
         throw new ApiError(
@@ -115,17 +126,12 @@ export const findFlakyTests = defineTool({
         notFound: unknownRepository(repository),
       }, page({ tests: testsInState }));
     }
-    const terms = [
-      search.trim(),
-      tags.length === 0 ? "" : `tags:${tags.join(",")}`,
-      since === undefined ? "" : `last-seen:>=${since}`,
-    ];
     return await get({
       path: ["api", "v1", "flaky", "tests"],
       query: {
         ...query,
         repository,
-        q: terms.filter((term) => term !== "").join(" ") || undefined,
+        q: searchQuery({ search, tags, since }),
         quarantine: quarantined,
         include: Object.keys(expansions).join(","),
       },
@@ -133,3 +139,15 @@ export const findFlakyTests = defineTool({
     }, page({ tests }));
   },
 });
+
+/** The arguments that filter, as the `q` of the API and the page. */
+function searchQuery(
+  { search, tags, since }: { search: string; tags: string[]; since?: string | undefined },
+): string | undefined {
+  const terms = [
+    search.trim(),
+    tags.length === 0 ? "" : `tags:${tags.join(",")}`,
+    since === undefined ? "" : `last-seen:>=${since}`,
+  ];
+  return terms.filter((term) => term !== "").join(" ") || undefined;
+}

@@ -23,6 +23,8 @@ export interface Tool {
   run(input: unknown, get: Get, place: { webUrl: string }): Promise<object>;
   /** The parts of the path of the page that shows what a call is about. */
   page(input: unknown): readonly string[];
+  /** The parameters of that page. */
+  pageQuery?(input: unknown): Record<string, string | undefined>;
 }
 
 export function defineTool<Input extends v.ObjectEntries, Output extends v.ObjectEntries>(

@@ -82,7 +82,8 @@ describeWithDatabase("POST /mcp", (database) => {
   }
 
   it("serves the tools and prompts to the official client, with the token of the API", async () => {
-    const client = await connect(service());
+    const app = service();
+    const client = await connect(app);
     assert.equal((await client.listTools()).tools.length, 13);
     assert.equal((await client.listPrompts()).prompts.length, 4);
     const { structuredContent, isError } = await client.callTool({
@@ -90,8 +91,12 @@ describeWithDatabase("POST /mcp", (database) => {
       arguments: { repository: "acme/shop" },
     });
     assert.ok(!isError);
-    const { count, web_url } = structuredContent as Record<string, unknown>;
-    assert.deepEqual([count, web_url], [1, `${URL_OF_SERVICE}/repos/acme/shop`]);
+    const { tests, web_url } = structuredContent as { tests: { id: string }[]; web_url: string };
+    const [test] = tests;
+    assert.ok(web_url.startsWith(`${URL_OF_SERVICE}/flaky-tests?`), web_url);
+    const headers = { authorization: `Bearer ${token}` };
+    const page = await (await app(new Request(web_url, { headers }), "192.0.2.7")).text();
+    assert.match(page, new RegExp(`<h1>Flaky tests</h1>.*tests/${test?.id}`, "s"));
     await client.close();
   });
 

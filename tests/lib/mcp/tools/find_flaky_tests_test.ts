@@ -1,6 +1,7 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { flakyPage } from "../../api_client/fake_api.ts";
+import { WEB_URL } from "../connect.ts";
 import { closeAll, over, queryOf } from "./over.ts";
 
 afterEach(closeAll);
@@ -47,7 +48,8 @@ describe("find_flaky_tests", () => {
     const { call } = await over(() => Response.json(flakyPage({ count: 26, after: "bmV4dA==" })));
     const { structuredContent } = await call("find_flaky_tests", { repository: "acme/web" });
     assert.deepEqual(structuredContent, {
-      web_url: "https://flaky.example/repos/acme/web",
+      web_url: "https://flaky.example/flaky-tests?quarantine=false&repository=acme%2Fweb" +
+        "&sort=disruptivenessRatio",
       count: 26,
       tests: [{
         id: "5f3a9c0e7b12d4a86f01c2e3",
@@ -67,6 +69,40 @@ describe("find_flaky_tests", () => {
       }],
       next_cursor: "bmV4dA==",
     });
+  });
+
+  it("leads to the page that lists the same tests", async () => {
+    const { call } = await over((request) =>
+      Response.json(
+        request.url.includes("/states")
+          ? { count: 0, tests: [], metadata: { limit: 25, after: null } }
+          : flakyPage(),
+      )
+    );
+    const pageOf = async (args: Record<string, unknown>) => {
+      const { origin, pathname, searchParams } = new URL(
+        (await call("find_flaky_tests", args)).data.web_url,
+      );
+      assert.equal(origin, WEB_URL);
+      return [pathname, Object.fromEntries(searchParams)];
+    };
+    const order = { sort: "disruptivenessRatio" };
+    assert.deepEqual(await pageOf({}), ["/flaky-tests", { quarantine: "false", ...order }]);
+    assert.deepEqual(await pageOf({ quarantined: true }), ["/flaky-tests", {
+      quarantine: "true",
+      ...order,
+    }]);
+    const filter = { search: "a&b", tags: ["linux"], since: "2026-01-20", sort: "recency" };
+    assert.deepEqual(await pageOf({ ...filter, repository: "group/sub/web" }), ["/flaky-tests", {
+      quarantine: "false",
+      repository: "group/sub/web",
+      q: "a&b tags:linux last-seen:>=2026-01-20",
+      sort: "recency",
+    }]);
+    assert.deepEqual(await pageOf({ repository: "group/sub/web", without_reruns: true }), [
+      "/repos/group%2Fsub/web",
+      {},
+    ]);
   });
 
   it("returns the same as text", async () => {
@@ -111,7 +147,8 @@ describe("find_flaky_tests", () => {
         [{ tags: [""] }, /tags.*""/],
         [{ tags: "a" }, /tags.*"a"/],
         [{ repository: "" }, /repository.*expected owner\/name/],
-        [{ since: "yesterday" }, /since.*invalid day "yesterday": expected YYYY-MM-DD/],
+        [{ since: "yesterday" }, /since: invalid day "yesterday": expected YYYY-MM-DD/],
+        [{ since: "2026-02-30" }, /since: invalid day "2026-02-30": expected YYYY-MM-DD/],
         [{ sort: "name" }, /sort.*recency.*"name"/],
         [{ quarantined: "false" }, /quarantined.*"false"/],
         [{ repo: "acme/web" }, /unknown argument "repo": expected repository, tags/],
