@@ -3,16 +3,17 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { PROMPTS } from "../../lib/mcp/prompts.ts";
 import { TOOLS } from "../../lib/mcp/server.ts";
+import { shownInput } from "../../lib/mcp/tools/tool.ts";
 
 type JsonSchema = Record<string, unknown>;
 
 /** Schemas of all tools and prompts, by their names. */
 export function toolSchemas(): { tools: JsonSchema; prompts: JsonSchema } {
-  const tools = TOOLS.map(({ name, input, output }) => [
-    name,
+  const tools = TOOLS.map((tool) => [
+    tool.name,
     {
-      input: shortInput(jsonSchema(input, "input")),
-      output: shortOutput(jsonSchema(output, "output")),
+      input: shortInput(jsonSchema(shownInput(tool), "input")),
+      output: shortOutput(jsonSchema(tool.output, "output")),
     },
   ]);
   const prompts = Object.entries(PROMPTS).map((
@@ -38,18 +39,14 @@ function shortOutput({ properties }: JsonSchema): JsonSchema {
 }
 
 /**
- * The input of a tool, written shortly because the list of tools is part of every conversation: without the
- * dialect, which is the protocol's default, and what the messages of errors tell.
+ * The input of a tool, without the dialect, which is the protocol's default: the list of tools is part of
+ * every conversation.
  */
 function shortInput({ $schema: _, properties, required, ...schema }: JsonSchema): JsonSchema {
-  const short = (one: JsonSchema) => {
-    const { pattern: _, minLength: _length, minimum: _minimum, items: _items, ...shown } = one;
-    const { default: preset, ...rest } = shown;
-    if (rest.description === "") delete rest.description;
-    return preset === undefined || preset === "" || preset === false || Array.isArray(preset)
-      ? rest
-      : { ...rest, default: preset };
-  };
+  const short = ({ description, ...shown }: JsonSchema) => ({
+    ...shown,
+    ...description !== "" && { description },
+  });
   const isEmpty = Array.isArray(required) && required.length === 0;
   return { ...schema, properties: mapped(properties, short), ...!isEmpty && { required } };
 }

@@ -23,6 +23,7 @@ import {
   described,
   integer,
   loadOwners,
+  narrowingArgument,
   pageOfRepository,
   repositoryPath,
   timestamp,
@@ -79,10 +80,15 @@ export const getBuildVerdicts = defineTool({
     "pull or branch; none: the base branch's latest red build. Next: get_test_details",
   input: {
     repository: repositoryPath,
-    build_url: v.optional(v.string()),
-    commit: described(v.optional(v.string()), "At least 7 digits"),
-    pull: described(v.optional(v.pipe(v.number(), v.integer())), ""),
-    branch: v.optional(v.string()),
+    build_url: narrowingArgument("build_url"),
+    commit: narrowingArgument("commit", "At least 7 digits"),
+    pull: v.optional(
+      v.pipe(
+        integer(""),
+        v.minValue(1, ({ received }) => `invalid pull ${received}: give a number or leave it out`),
+      ),
+    ),
+    branch: narrowingArgument("branch"),
   },
   output: {
     build: v.nullable(v.object({
@@ -107,8 +113,7 @@ export const getBuildVerdicts = defineTool({
     next_step: v.string(),
   },
   page: ({ repository: { owner, name } }) => pageOfRepository(`${owner}/${name}`),
-  async run({ repository, ...given }, get, { webUrl }) {
-    const wanted = withoutEmpty(given);
+  async run({ repository, ...wanted }, get, { webUrl }) {
     const repo = { ...repository, get };
     const builds = await findBuilds(repo, wanted);
     if (builds === null) {
@@ -154,16 +159,6 @@ export const getBuildVerdicts = defineTool({
     });
   },
 });
-
-/** Agents fill in optional values with `""` and 0: they are ignored, as the API ignores empty parameters. */
-function withoutEmpty({ build_url, commit, pull, branch }: Wanted): Wanted {
-  return {
-    build_url: build_url?.trim() || undefined,
-    commit: commit?.trim() || undefined,
-    pull: pull || undefined,
-    branch: branch?.trim() || undefined,
-  };
-}
 
 /** The verdict as the page of the build has it, and the latest failures in other builds. */
 function verdictIn(

@@ -4,6 +4,7 @@ import {
   defineTool,
   described,
   integer,
+  narrowingArgument,
   nextCursor,
   page,
   pageArguments,
@@ -43,13 +44,12 @@ export const findSlowTests = defineTool({
       ),
       SLOW_ORDERS[0],
     ),
-    branch: v.optional(
-      described(v.string(), "main,release/*"),
-    ),
+    branch: narrowingArgument("branch", "main,release/*"),
     ...pageArguments(25),
   },
   output: { count: integer(""), tests, next_cursor: nextCursor },
   page: ({ repository: { owner, name } }) => ["repos", owner, name, "slow-tests"],
+  pageQuery: ({ sort, branch }) => ({ sort, branch }),
   run: ({ repository: { owner, name }, ...query }, get) =>
     get(
       {

@@ -8,6 +8,7 @@ import {
   described,
   idArgument,
   integer,
+  narrowingArgument,
   testEntries,
   timestamp,
 } from "./tool.ts";
@@ -163,8 +164,8 @@ export const getTestEvidence = defineTool({
     "repaired",
   input: {
     ...input,
-    since: described(v.optional(v.string()), "Commit that repairs it"),
-    environment: v.optional(v.string()),
+    since: narrowingArgument("since", "Commit that repairs it"),
+    environment: narrowingArgument("environment"),
   },
   output: evidence,
   page: ({ test_id }) => ["tests", test_id.toLowerCase()],

@@ -77,7 +77,7 @@ function percentageTool({ path, colorOf, percentage, ...words }: {
   const badge = v.pipe(v.string(), v.includes("<svg"));
   return defineTool({
     ...words,
-    input: { repository: repositoryArgument("") },
+    input: { repository: repositoryArgument("Required, or owner and name") },
     output: {
       repository: v.string(),
       percentage: described(v.nullable(v.number()), percentage),

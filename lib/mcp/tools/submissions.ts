@@ -12,6 +12,7 @@ import {
   idArgument,
   integer,
   loadOwners,
+  narrowingArgument,
   nextCursor,
   numberArgument,
   page,
@@ -143,7 +144,7 @@ export const getRecentFailures = defineTool({
   input: {
     repository: repositoryPath,
     submissions: numberArgument(10, MAX_SUBMISSIONS, "How many to read"),
-    branch: v.optional(described(v.string(), "main,release/*")),
+    branch: narrowingArgument("branch", "main,release/*"),
   },
   output: {
     owner: v.string(),

@@ -37,6 +37,9 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
       place: { webUrl: string },
     ): Promise<v.InferOutput<v.ObjectSchema<Output, undefined>>>;
     page(input: v.InferOutput<v.StrictObjectSchema<Input, undefined>>): readonly string[];
+    pageQuery?(
+      input: v.InferOutput<v.StrictObjectSchema<Input, undefined>>,
+    ): Record<string, string | undefined>;
   },
 ): Tool {
   // Unknown arguments are rejected: a misspelt filter must not be ignored.
@@ -57,10 +60,24 @@ export function acceptedInput({ input }: Tool): v.GenericSchema {
 }
 
 function withRepository(input: unknown): unknown {
-  if (typeof input !== "object" || input === null || "repository" in input) return input;
+  if (typeof input !== "object" || input === null) return input;
   if (!("owner" in input) || !("name" in input)) return input;
   const { owner, name, ...rest } = input;
-  return { ...rest, repository: `${owner}/${name}` };
+  const repository = `${owner}/${name}`;
+  return "repository" in rest && rest.repository !== repository ? input : { ...rest, repository };
+}
+
+/**
+ * What `acceptedInput` accepts, as clients see it. No argument for the repository is required: that it is one
+ * or two takes `anyOf`, which models' services refuse in the input of a tool.
+ */
+export function shownInput({ input }: Tool): v.GenericSchema {
+  const { entries } = input as v.StrictObjectSchema<v.ObjectEntries, undefined>;
+  const { repository, ...rest } = entries;
+  if (!repository) return input;
+  const part = v.optional(v.pipe(v.string(), v.minLength(1)));
+  const shown = v.optional(repository as v.GenericSchema);
+  return v.strictObject({ repository: shown, owner: part, name: part, ...rest });
 }
 
 /** A schema with the description that agents read. */
@@ -70,6 +87,21 @@ export function described<Schema extends v.GenericSchema>(schema: Schema, descri
 
 export function integer(description: string) {
   return v.pipe(v.number(), v.integer(), v.description(description));
+}
+
+/** An argument that narrows the answer. An empty one, as of an unset variable, must not widen it. */
+export function narrowingArgument(name: string, description = "") {
+  const message = ({ received }: v.BaseIssue<unknown>) =>
+    `invalid ${name} ${received}: give a value or leave it out`;
+  const text = v.pipe(
+    v.string(),
+    v.minLength(1, message),
+    v.description(description),
+    // A transformation ends what the JSON Schema says.
+    v.transform((given) => given.trim()),
+    v.minLength(1, message),
+  );
+  return v.optional(text);
 }
 
 /** An argument from 1 to a maximum. */
@@ -104,11 +136,11 @@ export const repositoryPath = v.pipe(
     ({ received }) =>
       `invalid repository ${received}: expected owner/name, as list_repositories has it`,
   ),
+  v.description("Required, or owner and name"),
   v.transform((text) => ({
     owner: text.slice(0, text.lastIndexOf("/")),
     name: text.slice(text.lastIndexOf("/") + 1),
   })),
-  v.description("owner/name"),
 );
 
 /** `limit` and `after` of a list. */

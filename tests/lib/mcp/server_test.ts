@@ -4,7 +4,7 @@ import { connect, type Connection } from "./connect.ts";
 import { type FakeApi, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
 
 // The list of tools is part of every conversation.
-const MAX_TOOL_LIST_BYTES = 12_000;
+const MAX_TOOL_LIST_BYTES = 13_500;
 
 describe("the agent tool server", () => {
   let api: FakeApi;
@@ -51,26 +51,32 @@ describe("the agent tool server", () => {
     }
   });
 
-  it("declares required arguments", async () => {
+  it("declares required arguments; a repository is one argument or two", async () => {
     const { tools } = await connection.client.listTools();
-    assert.deepEqual(
-      Object.fromEntries(tools.map((tool) => [tool.name, tool.inputSchema.required])),
-      {
-        get_build_verdicts: ["repository"],
-        find_flaky_tests: undefined,
-        get_test_history: ["test_id"],
-        list_recent_submissions: ["repository"],
-        get_repo_flakiness: ["repository"],
-        get_repo_coverage: ["repository"],
-        list_my_organizations: undefined,
-        list_repositories: undefined,
-        get_submission_test_results: ["repository", "submission_id"],
-        find_slow_tests: ["repository"],
-        get_recent_failures: ["repository"],
-        get_test_details: ["test_id"],
-        get_test_evidence: ["test_id"],
-      },
-    );
+    for (const { name, inputSchema: { required, properties = {} } } of tools) {
+      const ids = ["test_id", "submission_id"].filter((id) => id in properties);
+      assert.deepEqual(required ?? [], ids, name);
+      assert.equal("owner" in properties && "name" in properties, "repository" in properties, name);
+    }
+  });
+
+  it("declares the bounds and defaults of arguments", async () => {
+    const { tools } = await connection.client.listTools();
+    const of = (tool: string) =>
+      tools.find(({ name }) => name === tool)?.inputSchema.properties as Record<string, object>;
+    const limit = { type: "integer", minimum: 1, maximum: 100 };
+    const { repository, tags, quarantined, ...flaky } = of("find_flaky_tests");
+    assert.deepEqual(flaky.limit, { ...limit, default: 25 });
+    assert.deepEqual(quarantined, { type: "boolean", default: false });
+    assert.partialDeepStrictEqual(tags, { items: { type: "string", pattern: "^[^\\s,]+$" } });
+    assert.partialDeepStrictEqual(repository, { minLength: 1 });
+    assert.deepEqual(of("list_recent_submissions").limit, { ...limit, default: 10 });
+    assert.partialDeepStrictEqual(of("get_test_history").test_id, { pattern: "^[0-9a-fA-F]{24}$" });
+    const { pull, owner, name, ...verdicts } = of("get_build_verdicts");
+    assert.deepEqual(pull, { type: "integer", minimum: 1 });
+    for (const one of [owner, name, verdicts.build_url, verdicts.commit, verdicts.branch]) {
+      assert.partialDeepStrictEqual(one, { type: "string", minLength: 1 });
+    }
   });
 
   it("has prompts that name the repository and only tools that exist", async () => {

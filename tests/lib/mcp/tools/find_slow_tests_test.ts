@@ -22,7 +22,7 @@ describe("find_slow_tests", () => {
       count: 1284,
       tests: [test],
       next_cursor: "b2Zmc2V0OjE=",
-      web_url: "https://flaky.example/repos/group%2Fsub/web/slow-tests",
+      web_url: "https://flaky.example/repos/group%2Fsub/web/slow-tests?sort=slower&branch=main",
     });
   });
 });

@@ -82,6 +82,16 @@ describe("list_recent_submissions", () => {
     });
   });
 
+  it("takes a repository in both ways at once only if they agree", async () => {
+    const { call } = await over(() =>
+      Response.json({ count: 0, submissions: [], metadata: { limit: 10, after: null } })
+    );
+    const both = { repository: "acme/web", owner: "acme", name: "web" };
+    assert.ok(!(await call("list_recent_submissions", both)).isError);
+    const { text } = await call("list_recent_submissions", { ...both, name: "shop" });
+    assert.match(text, /unknown argument "owner": expected repository/);
+  });
+
   it("returns ten by default", async () => {
     const { api, call } = await over(() =>
       Response.json({ count: 0, submissions: [], metadata: { limit: 10, after: null } })
@@ -273,6 +283,17 @@ describe("every tool", () => {
       { ...WEB, submission_id: "7" },
       /invalid id "7": .*list_recent_submissions/,
     ],
+    ...["get_test_history", "get_test_details"].map((tool): typeof UNKNOWN[number] => [
+      tool,
+      { test_id: "" },
+      /test_id: invalid id ""/,
+    ]),
+    ["get_test_evidence", { test_id: ID, since: "" }, /since: .*leave it out/],
+    ["get_test_evidence", { test_id: ID, environment: " " }, /environment: .*leave it out/],
+    ["find_slow_tests", { ...WEB, branch: "" }, /branch: .*leave it out/],
+    ["get_recent_failures", { ...WEB, branch: "" }, /branch: .*leave it out/],
+    ["get_recent_failures", { repository: "" }, /repository: invalid repository ""/],
+    ["get_repo_flakiness", { repository: "" }, /repository: invalid repository ""/],
   ];
 
   it("says where ids and names come from when they are unknown or invalid", async () => {
