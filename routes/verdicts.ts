@@ -10,12 +10,13 @@ import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { branchNamed } from "../lib/ci/git_ref.ts";
+import { parseBases } from "../lib/evidence/base_branch.ts";
 import { testedPull } from "../lib/ci/mod.ts";
 import { type CauseCount, OUTAGE_SECONDS } from "../lib/evidence/mass_failure.ts";
 import { usualCounts } from "../lib/gate/whole_run.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { MAX_FILTER_CHARACTERS, parsePatterns } from "../lib/query/submission_filter.ts";
+import { MAX_FILTER_CHARACTERS } from "../lib/query/submission_filter.ts";
 import * as schemas from "./schemas.ts";
 import * as views from "./response_parts.ts";
 
@@ -32,7 +33,7 @@ const testsParameter = parameters.parsed(
 );
 
 const baseParameter = parameters.parsed(
-  parsePatterns,
+  parseBases,
   "Comma-separated branches, as in branch, that count as the base branch; the repository's by default",
   {
     jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS },
@@ -280,6 +281,7 @@ interface GivenRun {
 function runOf(given: GivenRun, askedCount: number) {
   const text = (value = "") => value.includes("\0") ? "" : value.trim();
   const failed = given.run_failed_test_count ?? askedCount;
+  const branch = branchNamed(text(given.run_branch));
   return {
     submissionId: given.run_submission,
     commitOid: text(given.run_commit),
@@ -289,10 +291,10 @@ function runOf(given: GivenRun, askedCount: number) {
     environment: text(given.run_environment),
     shard: text(given.run_shard),
     attempt: text(given.run_attempt),
-    branch: branchNamed(text(given.run_branch)),
+    branch,
     buildUrl: text(given.run_build_url),
     queueBase: text(given.run_queue_base),
-    pullNumber: testedPull(text(given.run_pull_number), text(given.run_branch)),
+    pullNumber: testedPull(text(given.run_pull_number), branch),
     counts: { ran: given.run_test_count ?? 0, failed },
   };
 }

@@ -633,12 +633,8 @@ export const SERVICES: readonly Service[] = [
     commit: ["$GIT_COMMIT"],
     branch: by(
       ["CHANGE_BRANCH", "TAG_NAME", "BRANCH_NAME", "GIT_BRANCH"],
-      (ofPull, tag, branch, remote) => {
-        // For a tag, BRANCH_NAME is the tag.
-        if (tag) return "";
-        const local = remote.replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, "");
-        return ofPull || branch || (local === "detached" ? "" : local);
-      },
+      // For a tag, BRANCH_NAME is the tag.
+      (ofPull, tag, branch, remote) => tag ? "" : ofPull || branch || remote,
     ),
     targetBranch: ["$CHANGE_TARGET"],
     fork: ["$CHANGE_FORK"],

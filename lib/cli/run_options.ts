@@ -2,7 +2,7 @@
 import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
-import { NO_BRANCH_NOTE } from "../ci/git_ref.ts";
+import { branchGiven, branchNamed } from "../ci/git_ref.ts";
 import { detectedFacts, type DetectedRun } from "../ci/mod.ts";
 import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { type JobStart, readJobStart } from "../intake/stale_reports.ts";
@@ -15,10 +15,9 @@ import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
 import { ATTEMPTS, option, REPO_OF_JOB } from "./parameters.ts";
 import { timestamp } from "../base/value_schemas.ts";
-import { parsePatterns } from "../query/submission_filter.ts";
+import { parseBases } from "../evidence/base_branch.ts";
 import { UsageError } from "../base/failure.ts";
 import {
-  readBranchOfRun,
   readBuildUrl,
   readCommit,
   readExitCode,
@@ -27,6 +26,7 @@ import {
   readName,
   readRecordedAt,
   readTags,
+  readText,
   type RunValues,
 } from "../intake/upload_values.ts";
 
@@ -48,7 +48,7 @@ export const RUN_OPTIONS = {
     "git tree of the commit; equal trees are the same code version",
     v.optional(readWith((text) => readGitId(text, "tree"))),
   ),
-  branch: option("<name>", "branch of the tests", v.optional(readWith(readBranchOfRun))),
+  branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
   environment: option(
     "<name>",
     "operating system, runtime or browser of the tests; a test is flaky within one of them (default: from the CI job)",
@@ -121,7 +121,7 @@ export const ASKED_RUN_OPTIONS = {
   base: option(
     "<branches>",
     "branches that count as the base branch (default: that of the repository)",
-    v.optional(readWith((text) => (parsePatterns(text) ?? []).join()), ""),
+    v.optional(readWith((text) => (parseBases(text) ?? []).join()), ""),
   ),
 };
 
@@ -133,8 +133,7 @@ export function givenRun(
   },
   { note }: Pick<CommandContext, "note">,
 ) {
-  if (given.branch === "") note(NO_BRANCH_NOTE);
-  const branch = given.branch || undefined;
+  const branch = branchGiven(given.branch, note) || undefined;
   const { commit, tree, environment, job, shard, attempt, buildUrl } = given;
   const run = { commit, tree, branch, environment, job, shard, attempt, buildUrl };
   return Object.fromEntries(
@@ -203,8 +202,8 @@ export async function factsOfRun(
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
   for (const text of job?.notes ?? []) context.note(text);
-  if (given.branch === "") context.note(NO_BRANCH_NOTE);
-  const branch = given.branch || readFact(ofCommit, "branch", readBranchOfRun) || "";
+  const branch = branchGiven(given.branch, context.note) ||
+    branchNamed(readFact(ofCommit, "branch", readText) ?? "");
   const facts: ArchiveFacts = {
     repository,
     commitOid,

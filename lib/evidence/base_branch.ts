@@ -1,8 +1,10 @@
 // Tests: tests/db/read/base_branch_test.ts
 /** The base branch of a repository: changes are made against it, and its failures are not theirs. */
+import { quote } from "../base/quote.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
+import { branchNamed } from "../ci/git_ref.ts";
 import { MERGE_QUEUE } from "../ci/merge_queue.ts";
-import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
+import { matchesPatterns, parsePatterns, type Patterns } from "../query/submission_filter.ts";
 
 /** Names by which a base branch is recognized, if they have builds. */
 export const USUAL_BASE_BRANCHES = ["main", "master", "trunk", "develop"] as const;
@@ -79,6 +81,18 @@ export function areOnOtherBranches(
 ): boolean {
   return runs.length > 0 &&
     runs.every((run) => run.branch !== "" && !countsForBase(run, basePatterns(base)));
+}
+
+/**
+ * Patterns of the branches that are given as base branches.
+ *
+ * @throws {SyntaxError | RangeError}
+ */
+export function parseBases(text: string): Patterns {
+  const patterns = parsePatterns(text);
+  const none = patterns?.find((pattern) => branchNamed(pattern) === "");
+  if (none === undefined) return patterns;
+  throw new SyntaxError(`${quote(none)} names no branch`);
 }
 
 /** Patterns of the branches that count for a base branch: itself, and the branches of its merge queue. */

@@ -7,7 +7,7 @@ import {
   parseRepositoryName,
   type RepositoryName,
 } from "../base/repository_name.ts";
-import { NO_BRANCH_NOTE } from "../ci/git_ref.ts";
+import { branchGiven } from "../ci/git_ref.ts";
 import { readGitUrl } from "../ci/git_url.ts";
 import { type CiJob, detectedFacts } from "../ci/mod.ts";
 import {
@@ -21,7 +21,6 @@ import { type FolderPrefix, parsePathPrefixes } from "../report/path_prefix.ts";
 import { excerpt, ReportError } from "../report/report_error.ts";
 import { readCiLines, withCi } from "./ci_facts.ts";
 import {
-  readBranchOfRun,
   readBuildUrl,
   readCommit,
   readExitCode,
@@ -29,6 +28,7 @@ import {
   readName,
   readRecordedAt,
   readTags,
+  readText,
   type RunValues,
   splitTags,
 } from "./upload_values.ts";
@@ -132,9 +132,8 @@ export function parseFacts(
   const commitOid = given.commit ?? reader.required("commit", readCommit) ?? "";
   noteGitIds({ commitOid, tree, given, run, note });
   const tags = given.tags ?? readableTags(metadata?.tags ?? [], note);
-  const ofMetadata = reader.read("branch", () => readBranchOfRun(branchIn(metadata)), "");
-  if (given.branch === "" || ofMetadata === "" && branchIn(metadata) !== "") note(NO_BRANCH_NOTE);
-  const branch = given.branch || ofMetadata;
+  const ofMetadata = reader.read("branch", () => readText(metadata?.branch ?? ""), "");
+  const branch = branchGiven(given.branch, note) || branchGiven(ofMetadata, note);
   const facts = repository && {
     organization: metadata?.organization ?? "",
     repository,
@@ -202,12 +201,6 @@ function factsOfRepository(
       isOwnRepository: run !== null && isSameRepository(repository, run.repository || named),
     }),
   };
-}
-
-function branchIn(metadata: ArchiveMetadata | null): string {
-  const { branch = "", provider } = metadata ?? {};
-  // Jenkins names the branch of the remote.
-  return provider === "jenkins" ? branch.replace(/^origin\//, "") : branch;
 }
 
 /** Where relative paths of reports begin: as the uploader says, else as the archive does. */

@@ -2,6 +2,7 @@
 /** The parameters of an upload: in the address, or as fields of the form. */
 import * as v from "valibot";
 import { readWith } from "../base/read_with.ts";
+import { branchNamed } from "../ci/git_ref.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import { parseTimestamp } from "../base/time.ts";
 import type { ParameterErrors } from "../http/request/errors.ts";
@@ -9,13 +10,13 @@ import { readPathPrefix } from "../report/path_prefix.ts";
 import { excerpt } from "../report/report_error.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
-  readBranchOfRun,
   readExitCode,
   readGitId,
   readGivenBuildUrl,
   readName,
   readRecordedAt,
   readTags,
+  readText,
 } from "./upload_values.ts";
 import { parseValues } from "../http/request/parse_values.ts";
 
@@ -26,7 +27,7 @@ const schemaAt = (now: number) =>
     repository: optional(parseRepositoryName),
     commit: optional((text) => readGitId(text, "commit")),
     tree: optional((text) => readGitId(text, "tree")),
-    branch: optional(readBranchOfRun),
+    branch: optional(readText),
     environment: optional(readName),
     job: optional(readName),
     shard: optional(readName),
@@ -67,10 +68,13 @@ export function contradictions(
     const [first, ...others] = [
       { text: address.get(name)?.trim() ?? "", place: "address" },
       ...fields.getAll(name).map((text) => ({ text: text.trim(), place: "form" })),
-    ].filter(({ text }) => text !== "").map(({ text, place }) => ({
-      said: `${excerpt(text)} in the ${place}`,
-      value: JSON.stringify(readUploadParameters(new URLSearchParams([[name, text]]), now)),
-    }));
+    ].filter(({ text }) => text !== "").map(({ text, place }) => {
+      const value = name === "branch" ? branchNamed(text) : text;
+      return {
+        said: `${excerpt(text)} in the ${place}`,
+        value: JSON.stringify(readUploadParameters(new URLSearchParams([[name, value]]), now)),
+      };
+    });
     const other = others.find(({ value }) => value !== first?.value);
     if (!first || !other) continue;
     errors[name] = [`${first.said}, ${other.said}: expected one of them`];

@@ -16,6 +16,7 @@ export interface RunValues {
   repo?: RepositoryName | undefined;
   commit?: string | undefined;
   tree?: string | undefined;
+  /** As given: {@linkcode branchGiven} says what it names. */
   branch?: string | undefined;
   environment?: string | undefined;
   job?: string | undefined;
@@ -37,13 +38,8 @@ const MAX_TEXT_BYTES = 2_000;
 // Submission ids begin with 32 bits of seconds.
 const LAST_RECORDED_AT = 0xffff_ffff;
 
-/** The branch of a run, as {@linkcode branchNamed}. */
-export function readBranchOfRun(text: string): string {
-  return branchNamed(readText(text));
-}
-
 /** One line of text, which may be empty. */
-function readText(text: string): string {
+export function readText(text: string): string {
   if (/\p{Cc}/u.test(text)) {
     throw new SyntaxError(`"${text}" has control characters: expected one line of text`);
   }
@@ -75,8 +71,10 @@ export function readExitCode(text: string): number {
 /** The name of one branch, which may be empty. */
 export function readBranch(given: string): string {
   const text = readText(given);
-  if (!text.includes("*")) return text;
-  throw new SyntaxError(`${excerpt(text)} is a pattern: expected the name of one branch`);
+  const branch = branchNamed(text);
+  const problem = text.includes("*") ? "is a pattern" : text && !branch ? "names no branch" : "";
+  if (problem === "") return branch;
+  throw new SyntaxError(`${excerpt(text)} ${problem}: expected the name of one branch`);
 }
 
 /**

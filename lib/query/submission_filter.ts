@@ -1,3 +1,5 @@
+import { branchNamed } from "../ci/git_ref.ts";
+
 /** Maximum length of `branch` and `environment` in characters (code points). */
 export const MAX_FILTER_CHARACTERS = 2000;
 
@@ -30,7 +32,9 @@ export function isUnfiltered({ branches, environments }: SubmissionFilter): bool
 export function parsePatterns(text: string, parameter = "branch"): Patterns {
   const elements = text.split(",").map((element) => element.trim()).filter((one) => one !== "");
   if (elements.length === 0) return null;
-  const patterns = new Set(elements.map((element) => element.replaceAll(/\*+/g, "*")));
+  // As uploads store it: `origin/main` is `main`.
+  const nameOf = (one: string) => parameter === "branch" && branchNamed(one) || one;
+  const patterns = new Set(elements.map((element) => nameOf(element.replaceAll(/\*+/g, "*"))));
   if ([...text].length > MAX_FILTER_CHARACTERS || patterns.size > MAX_FILTER_PATTERNS) {
     throw new RangeError(
       `invalid ${parameter}: expected at most ${MAX_FILTER_PATTERNS} patterns and ` +

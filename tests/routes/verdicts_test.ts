@@ -62,20 +62,25 @@ describeWithDatabase("verdicts", (database) => {
     assert.deepEqual(owners, [["@acme/core", "@acme/web"], [], []]);
   });
 
-  it("take HEAD for no branch, as it is stored", async () => {
+  it("take the branch of the run and the base branch as they are stored", async () => {
     const repository = await fixture.addRepository("acme", "detached");
     const failed = { name: "a", conclusion: "failure" as const, message: "oops" };
     await fixture.upload(repository, [failed], { commitOid: "ddddddd1", branch: "fix" });
     const cause = fingerprint(failureCause("oops", ""));
     const id = idOf(repository, { name: "a" });
-    const answer = async (branch: string) => {
-      const response = await fixture.get(
-        `/api/repos/acme/detached/verdicts?tests=${id}:${cause}&base=main&run_branch=${branch}`,
+    const get = (base: string, branch: string) =>
+      fixture.get(
+        `/api/repos/acme/detached/verdicts?tests=${id}:${cause}&base=${base}&run_branch=${branch}`,
       );
-      return (await bodyOf(response, VERDICTS)).tests[0].evidence;
-    };
+    const answer = async (branch: string, base = "main") =>
+      (await bodyOf(await get(base, branch), VERDICTS)).tests[0].evidence;
     assert.equal(await answer("HEAD"), await answer(""));
     assert.notEqual(await answer("HEAD"), await answer("other"));
+    assert.equal(await answer("origin/fix"), await answer("fix"));
+    assert.notEqual(await answer("origin/fix"), await answer("other"));
+    assert.equal(await answer("other", "origin/fix"), await answer("other", "fix"));
+    assert.notEqual(await answer("other", "origin/fix"), await answer("other"));
+    assert.equal((await get("origin/HEAD", "fix")).status, 400);
   });
 
   it("are the first of quarantined, flaky and known that applies; every test is answered", async () => {

@@ -74,11 +74,24 @@ describeWithDatabase("ingest in a CI job", (database) => {
     assert.equal(code, 0);
     assert.match(
       stderr,
-      /^ignored the branch: HEAD, null and the ref of a pull request name none$/m,
+      /^ignored the branch: HEAD, null and the ref of a tag or a pull request name none$/m,
     );
     const [row] = await database().sql`
       select branch from submission join repository using (repository_id) where name = 'head'`;
     assert.equal(row!.branch, "main");
+  });
+
+  it("takes the branch of a remote for the branch, with a note", async () => {
+    const argv = ["--repo", "acme/remote", "--branch", "origin/fix"];
+    const { code, stderr } = await ingest(argv);
+    assert.equal(code, 0);
+    assert.match(
+      stderr,
+      /^branch "origin\/fix": stored as "fix", without the name of the remote$/m,
+    );
+    const [row] = await database().sql`
+      select branch from submission join repository using (repository_id) where name = 'remote'`;
+    assert.equal(row!.branch, "fix");
   });
 
   it("names the facts that the job lacks", async () => {

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import { branchNamed } from "../../../lib/ci/git_ref.ts";
 import { authorOf } from "../../../lib/cli/author.ts";
-import {
-  readBranch,
-  readBranchOfRun,
-  readBuildUrl,
-  readGivenBuildUrl,
-} from "../../../lib/intake/upload_values.ts";
+import { readBranch, readBuildUrl, readGivenBuildUrl } from "../../../lib/intake/upload_values.ts";
 
 describe("a build URL", () => {
   it("is a URL of http or https, as it is, without user and password", () => {
@@ -74,11 +70,19 @@ describe("a build URL", () => {
 
 describe("a branch", () => {
   it("is the one that a reference names", () => {
-    assert.equal(readBranchOfRun("refs/heads/fix/a"), "fix/a");
-    assert.equal(readBranchOfRun("refs/tags/v1"), "refs/tags/v1");
+    for (
+      const text of [
+        "refs/heads/fix/a",
+        "heads/fix/a",
+        "origin/fix/a",
+        "remotes/origin/fix/a",
+        "refs/remotes/origin/fix/a",
+        "refs/heads/origin/fix/a",
+      ]
+    ) assert.equal(branchNamed(` ${text} `), "fix/a", text);
   });
 
-  it("is not HEAD, an unset variable or the ref of a pull request", () => {
+  it("is not HEAD, an unset variable or the ref of a tag or pull request", () => {
     for (
       const text of [
         "HEAD",
@@ -93,11 +97,31 @@ describe("a branch", () => {
         "refs/pull-requests/5/from",
         "refs/merge-requests/5/head",
         "5/merge",
+        "origin/HEAD",
+        "detached",
+        "refs/tags/v1",
+        "refs/changes/34/1234/5",
+        "pull/5/head",
+        "origin/pull/5/merge",
+        "remotes/pull/5/merge",
+        "merge-requests/5/head",
+        "pull-requests/5/from",
       ]
-    ) assert.equal(readBranchOfRun(` ${text} `), "", text);
-    for (const text of ["head", "HEAD-1", "nullable", "fix/5/merge", "pull/5"]) {
-      assert.equal(readBranchOfRun(text), text);
+    ) assert.equal(branchNamed(` ${text} `), "", text);
+    const branches = ["head", "HEAD-1", "nullable", "fix/5/merge", "pull/5", "pull/fix/head"];
+    for (const text of [...branches, "original", "upstream/fix", "tags/v1"]) {
+      assert.equal(branchNamed(text), text);
     }
+  });
+
+  it("of a repository is one, without the remote", () => {
+    assert.equal(readBranch("origin/release/1.x"), "release/1.x");
+    assert.equal(readBranch(""), "");
+    assert.throws(
+      () => readBranch("origin/HEAD"),
+      /^SyntaxError: "origin\/HEAD" names no branch: expected the name of one branch$/,
+    );
+    assert.throws(() => readBranch("release/*"), /is a pattern/);
   });
 
   it("has at most 2,000 bytes, which an index of PostgreSQL can hold", () => {

@@ -7,6 +7,12 @@ describe("the parameter branch", () => {
     assert.deepEqual(parsePatterns("release/*,main, main ,release/**"), ["main", "release/*"]);
   });
 
+  it("takes branches as uploads store them, without the remote", () => {
+    const text = "origin/main,refs/heads/release/*,HEAD";
+    assert.deepEqual(parsePatterns(text), ["HEAD", "main", "release/*"]);
+    assert.deepEqual(parsePatterns("origin/x", "environment"), ["origin/x"]);
+  });
+
   it("selects everything when it has no pattern", () => {
     for (const text of ["", ",", " , "]) assert.equal(parsePatterns(text), null);
   });

@@ -185,12 +185,35 @@ describeWithDatabase("an upload", (database) => {
     const path = newPath();
     const body = formOf([["report", "a.xml", reportOf("a")]]);
     const response = await receiver.send(`${path}?commit=${SHA}&branch=HEAD`, token, { body });
-    const notes = ["ignored the branch: HEAD, null and the ref of a pull request name none"];
+    const notes = [
+      "ignored the branch: HEAD, null and the ref of a tag or a pull request name none",
+    ];
     const key = await accepted(response, notes);
     assert.deepEqual(await process(), [`${key}\tprocessed\t1`]);
     const [row] = await database().sql<{ branch: string | null }[]>`
       select branch from submission where key = ${key}`;
     assert.equal(row!.branch, null);
+  });
+
+  it("a branch of the remote, as Jenkins names it, is the branch, with a note", async () => {
+    const path = newPath();
+    const body = formOf([
+      ["report", "a.xml", reportOf("a")],
+      ["branch", "", "origin/fix"],
+    ]);
+    const response = await receiver.send(`${path}?commit=${SHA}&branch=fix`, token, { body });
+    const key = await accepted(response);
+    assert.deepEqual(await process(), [`${key}\tprocessed\t1`]);
+    const other = await receiver.send(`${path}?commit=${SHA}&branch=origin/fix`, token, {
+      body: formOf([["report", "b.xml", reportOf("b")]]),
+    });
+    const note = 'branch "origin/fix": stored as "fix", without the name of the remote';
+    await accepted(other, [note]);
+    await process();
+    const rows = await database().sql<{ branch: string }[]>`
+      select branch from submission join repository r using (repository_id)
+      where '/upload/' || r.owner || '/' || r.name = ${path}`;
+    assert.deepEqual(rows.map(({ branch }) => branch), ["fix", "fix"]);
   });
 
   it("a report that is cut off is accepted with a note if the run is said to have ended red", async () => {
