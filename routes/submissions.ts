@@ -126,12 +126,13 @@ export const buildOfSubmission = defineJsonRoute({
     ),
     whole: schemas.described(
       v.nullable(v.boolean()),
-      "Whether all jobs and their tests ran that usually run on the base branch, their reports hide nothing and " +
-        "no test has an unknown outcome; null: not known",
+      "Whether all jobs and their tests ran that usually run on the base branch, no shard is missing, their " +
+        "reports hide nothing and no test has an unknown outcome; null: not known",
     ),
     not_whole: schemas.described(
       v.array(v.string()),
-      "What says that it is not whole, such as: 212 of about 482 tests ran (unit), or: 1 job without an upload: e2e",
+      "What says that it is not whole, such as: 212 of about 482 tests ran (unit), or: 1 of 3 shards has no upload: " +
+        "3/3 (unit), or: 1 job without an upload: e2e",
     ),
   }),
   resource: "submission in path",

@@ -5,6 +5,7 @@ import type { ReportGaps } from "../report/report_gaps.ts";
 import { NO_GAPS } from "../report/report_gaps.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts, plural } from "../base/text.ts";
+import { missingAnnounced, parseShard } from "./announced_shards.ts";
 import {
   compareWithEarlier,
   isWithoutTest,
@@ -57,6 +58,7 @@ export function wholeBuild(
   const judged = uploads.map((upload) => ({ ...upload, ...judge(upload) }));
   const notWhole = [
     ...notWholeUploads(judged).map(({ notWhole, job }) => ofJob(notWhole!, job)),
+    ...sayAnnounced(uploads, expected),
     ...expected.flatMap((one) => missingShards(one, uploads)),
     ...sayMissingJobs(missing),
     ...sayUnclear(unclear),
@@ -65,6 +67,9 @@ export function wholeBuild(
   return { whole: judged.every(({ isKnown }) => isKnown) ? true : null, notWhole };
 }
 
+/** Shards or jobs, at most. */
+const MAX_NAMED = 5;
+
 const ofJob = (text: string, job: string) => job === "" ? text : `${text} (${job})`;
 
 const UNREAD = {
@@ -72,7 +77,7 @@ const UNREAD = {
   failed: "the reports of an upload could not be read",
 };
 
-function judge({ status, counts, gaps, earlier, places }: ComparedUpload) {
+function judge({ status, counts, gaps, earlier, places, ...upload }: ComparedUpload) {
   if (status !== "processed") return { notWhole: UNREAD[status], isPart: false, isKnown: false };
   const { emptyReportCount, ...known } = gaps ?? NO_GAPS;
   const compared = counts && compareWithEarlier({ counts, earlier });
@@ -84,8 +89,26 @@ function judge({ status, counts, gaps, earlier, places }: ComparedUpload) {
   return {
     notWhole: sayNotWhole({ missing, places, emptyReportCount, ...known }),
     isPart: sayNotWhole({ missing: null, places: [], emptyReportCount, ...known }) === null,
-    isKnown: compared?.unchecked === null && emptyReportCount === 0,
+    isKnown: compared?.unchecked === null && emptyReportCount === 0 && !isPartOfUnknown(upload),
   };
+}
+
+/** Whether it is one of several shards, and nothing says which uploads have the others. */
+function isPartOfUnknown({ buildUrl, shard }: Pick<BuildRun, "buildUrl" | "shard">): boolean {
+  return buildUrl === "" && (parseShard(shard)?.total ?? 1) > 1;
+}
+
+function sayAnnounced(
+  uploads: readonly ComparedUpload[],
+  usual: readonly ExpectedShards[],
+): string[] {
+  const ofBuild = uploads.filter(({ buildUrl }) => buildUrl !== "");
+  return missingAnnounced(ofBuild, usual).map(({ job, total, names }) => {
+    const named = names.slice(0, MAX_NAMED).join(", ");
+    const more = names.length > MAX_NAMED ? ", ..." : "";
+    const verb = names.length === 1 ? "has" : "have";
+    return ofJob(`${names.length} of ${total} shards ${verb} no upload: ${named}${more}`, job);
+  });
 }
 
 /** What follows the number of a shard: shards of another split are not those that are expected. */
@@ -100,7 +123,9 @@ function missingShards(
       .map(({ shard }) => shard),
   );
   const splits = new Set(Array.from(own, splitOf));
-  const missing = shards.filter((shard) => !own.has(shard) && splits.has(splitOf(shard)))
+  const missing = shards.filter((shard) =>
+    !own.has(shard) && splits.has(splitOf(shard)) && parseShard(shard) === null
+  )
     .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }) || compareTexts(a, b));
   if (missing.length === 0) return [];
   return [
@@ -117,13 +142,10 @@ export function shardsInAll(builds: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Named at most. */
-const MAX_JOBS = 5;
-
 function sayMissingJobs(jobs: readonly string[]): string[] {
   if (jobs.length === 0) return [];
-  const named = jobs.slice(0, MAX_JOBS).join(", ");
-  const more = jobs.length > MAX_JOBS ? ", ..." : "";
+  const named = jobs.slice(0, MAX_NAMED).join(", ");
+  const more = jobs.length > MAX_NAMED ? ", ..." : "";
   return [`${plural(jobs.length, "job")} without an upload: ${named}${more}`];
 }
 

@@ -350,7 +350,13 @@ describeWithDatabase("what a build ended with", (database) => {
   /** Uploads of the pull request, by shard, and what says that its build is not whole. */
   const SIZES: [title: string, legs: Partial<Upload>[], whole: boolean | null, said: string][] = [
     ["both shards", [{ shard: "1/2" }, { shard: "2/2" }], true, ""],
-    ["a missing shard", [{ shard: "1/2" }], false, "1 shard without an upload: 2/2"],
+    ["a missing shard", [{ shard: "1/2" }], false, "1 of 2 shards has no upload: 2/2"],
+    [
+      "a shard that no build of the base branch has",
+      [{ shard: "1/3" }, { shard: "2/3" }],
+      false,
+      "1 of 3 shards has no upload: 3/3",
+    ],
     ["a job of unknown size", [{ job: "new" }], null, ""],
     ["no job", [{ job: "" }], null, ""],
     [

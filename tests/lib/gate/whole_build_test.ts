@@ -109,12 +109,87 @@ describe("a build", () => {
   });
 
   it("is not whole without a shard that its job always has", () => {
-    const expected = [{ job: "unit", environment: "", shards: ["1/2", "2/2"] }];
-    const one = upload({ shard: "1/2" });
-    assert.deepEqual(wholeBuild([one], { expected }), not("1 shard without an upload: 2/2 (unit)"));
-    assert.deepEqual(wholeBuild([one, upload({ shard: "2/2" })], { expected }), whole);
-    const other = [upload({ shard: "1/3" }), upload({ shard: "2/3" }), upload({ shard: "3/3" })];
-    assert.deepEqual(wholeBuild(other, { expected }), whole);
+    const expected = [{ job: "unit", environment: "", shards: ["a/of two", "b/of two"] }];
+    const one = upload({ shard: "1" });
+    const expectTwo = [{ job: "unit", environment: "", shards: ["1", "2"] }];
+    assert.deepEqual(
+      wholeBuild([one], { expected: expectTwo }),
+      not("1 shard without an upload: 2 (unit)"),
+    );
+    assert.deepEqual(wholeBuild([one, upload({ shard: "2" })], { expected: expectTwo }), whole);
+    // Of another split.
+    assert.deepEqual(wholeBuild([one], { expected }), whole);
+  });
+
+  const shards = (names: string[], more: Partial<ComparedUpload> = {}) =>
+    names.map((shard) => upload({ shard, ...more }));
+
+  it("is not whole without a shard that the names of the others announce", () => {
+    const of = (...names: string[]) => wholeBuild(shards(names), { expected: [] });
+    assert.deepEqual(of("1/3", "3/3", "2/3"), whole);
+    assert.deepEqual(of("1/3", "2/3"), not("1 of 3 shards has no upload: 3/3 (unit)"));
+    assert.deepEqual(of("2/3"), not("2 of 3 shards have no upload: 1/3, 3/3 (unit)"));
+    const five = "1/9, 2/9, 3/9, 4/9, 5/9, ...";
+    assert.deepEqual(of("9/9"), not(`8 of 9 shards have no upload: ${five} (unit)`));
+    assert.deepEqual(of("01/02"), not("1 of 2 shards has no upload: 2/2 (unit)"));
+    assert.deepEqual(of("1/1"), whole);
+    assert.deepEqual(of("30/11"), whole);
+    assert.deepEqual(of("1/2 slow", "1", "a"), whole);
+    assert.deepEqual(
+      wholeBuild(shards(["1/2"], { job: "" }), { expected: [] }),
+      not("1 of 2 shards has no upload: 2/2"),
+    );
+    // It is said once; what it always has does not make it whole.
+    const expected = [{ job: "unit", environment: "", shards: ["1/3", "2/3"] }];
+    const said = not("1 of 3 shards has no upload: 3/3 (unit)");
+    assert.deepEqual(wholeBuild(shards(["1/3", "2/3"]), { expected }), said);
+    assert.deepEqual(
+      wholeBuild(shards(["1/3", "3/3"]), { expected }),
+      not("1 of 3 shards has no upload: 2/3 (unit)"),
+    );
+  });
+
+  it("may count shards from 0", () => {
+    const of = (names: string[], usual: string[] = []) =>
+      wholeBuild(shards(names), {
+        expected: [{ job: "unit", environment: "", shards: usual }],
+      });
+    assert.deepEqual(of(["0/3", "1/3", "2/3"]), whole);
+    assert.deepEqual(of(["0/3", "1/3"]), not("1 of 3 shards has no upload: 2/3 (unit)"));
+    assert.deepEqual(of(["1/3", "2/3"], ["0/3"]), not("1 of 3 shards has no upload: 0/3 (unit)"));
+  });
+
+  it("has the shards of each environment, unless each is named after its shard", () => {
+    const of = (...legs: [environment: string, shard: string][]) =>
+      wholeBuild(legs.map(([environment, shard]) => upload({ environment, shard })), {
+        expected: [],
+      });
+    const said = not("1 of 2 shards has no upload: 2/2 (unit)");
+    assert.deepEqual(of(["mac", "1/2"], ["mac", "2/2"], ["win", "1/2"]), said);
+    assert.deepEqual(of(["1", "1/2"], ["2", "2/2"]), whole);
+    assert.deepEqual(of(["1", "1/3"], ["2", "2/3"]).whole, false);
+  });
+
+  it("is whole when a later attempt has all shards of another split", () => {
+    const of = (...uploads: ComparedUpload[]) => wholeBuild(uploads, { expected: [] });
+    const part = (attempt: string) => shards(["1/3", "2/3"], { attempt });
+    const both = (attempt: string) => shards(["1/2", "2/2"], { attempt });
+    assert.deepEqual(of(...part("1"), ...both("2")), whole);
+    assert.deepEqual(of(...part(""), ...both("")), whole);
+    assert.deepEqual(of(...part("1"), ...shards(["3/3"], { attempt: "2" })), whole);
+    const said = not("1 of 3 shards has no upload: 3/3 (unit)");
+    assert.deepEqual(of(...both("1"), ...part("2")), said);
+    assert.deepEqual(of(...both("2"), ...part("10")), said);
+    // Legs of a matrix.
+    assert.deepEqual(of(...part("1"), ...both("1")), said);
+    assert.equal(of(...part("1"), ...shards(["1/2"], { attempt: "2" })).whole, false);
+  });
+
+  it("is not known to be whole as one shard where uploads name no build", () => {
+    const alone = (shard: string) =>
+      wholeBuild([upload({ shard, buildUrl: "" })], { expected: [] });
+    assert.deepEqual(alone("1/3"), unknown);
+    assert.deepEqual(alone("1/1"), whole);
   });
 });
 
