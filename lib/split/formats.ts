@@ -17,21 +17,28 @@ type SplitFormat = typeof SPLIT_FORMATS[number];
 
 type Arguments = (names: readonly string[]) => string[];
 
-const AS_GIVEN: Arguments = (names) => [...names];
+/** No path looks like an option. */
+const PATHS: Arguments = (names) => names.map((name) => name.startsWith("-") ? `./${name}` : name);
+
+/** The classes in files, each once: modules may have equal ones. */
+const classesOf = (
+  files: readonly string[],
+  prefix: string,
+) => [...new Set(files.map((file) => classOf(file, prefix)))];
 
 /** The arguments by what is split; what is missing, the runner cannot select. */
 const ARGUMENTS: Record<
   Exclude<SplitFormat, "lines">,
   Partial<Record<DurationUnit, Arguments>>
 > = {
-  pytest: { file: AS_GIVEN, test: AS_GIVEN },
+  pytest: { file: PATHS, test: PATHS },
   // Otherwise paths are regular expressions that also match others.
-  jest: { file: (names) => ["--runTestsByPath", ...names] },
-  vitest: { file: AS_GIVEN },
-  rspec: { file: AS_GIVEN, test: AS_GIVEN },
+  jest: { file: (names) => ["--runTestsByPath", ...PATHS(names)] },
+  vitest: { file: PATHS },
+  rspec: { file: PATHS, test: PATHS },
   // Files are packages.
   go: {
-    file: AS_GIVEN,
+    file: PATHS,
     test: (
       names,
     ) => [
@@ -40,12 +47,12 @@ const ARGUMENTS: Record<
     ],
   },
   gradle: {
-    file: (names) => names.flatMap((name) => ["--tests", classOf(name, "*.")]),
+    file: (names) => classesOf(names, "*.").flatMap((name) => ["--tests", name]),
     class: (names) => names.flatMap((name) => ["--tests", name]),
     test: (names) => names.flatMap((name) => ["--tests", name]),
   },
   maven: {
-    file: (names) => [`-Dtest=${names.map((name) => classOf(name, "")).join()}`],
+    file: (names) => [`-Dtest=${classesOf(names, "").join()}`],
     class: (names) => [`-Dtest=${names.join()}`],
     test: (names) => [`-Dtest=${names.join()}`],
   },

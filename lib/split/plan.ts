@@ -64,28 +64,39 @@ export function median(numbers: readonly number[]): number {
  * 4/3 of the best that is possible (Graham 1969); of many files it is within a few per cent. Items without
  * weight are distributed by number.
  *
- * @param kept shares that items are added to, of an earlier plan
+ * @param options.kept shares that items are added to, of an earlier plan
+ * @param options.selectorOf how the runner selects an item: those of one selector are in one share
  */
 export function shareByWeight(
   items: readonly WeighedItem[],
   nodeCount: number,
-  kept: readonly Share[] = [],
+  { kept = [], selectorOf = (name) => name }: {
+    kept?: readonly Share[];
+    selectorOf?: (name: string) => string;
+  } = {},
 ): Share[] {
   const nodes = Array.from({ length: nodeCount }, (_, node) => ({
     items: [...kept[node]?.items ?? []],
     total: kept[node]?.total ?? 0,
   }));
-  const longestFirst = items.toSorted((a, b) =>
-    b.weight - a.weight || compareTexts(a.name, b.name)
+  const nodeOf = new Map(
+    nodes.flatMap((node) => node.items.map(({ name }) => [selectorOf(name), node])),
   );
-  for (const item of longestFirst) {
+  const bySelector = Map.groupBy(items, ({ name }) => selectorOf(name));
+  const longestFirst = Array.from(bySelector, ([selector, own]) => ({
+    selector,
+    own,
+    weight: own.reduce((sum, { weight }) => sum + weight, 0),
+  })).sort((a, b) => b.weight - a.weight || compareTexts(a.selector, b.selector));
+  for (const { selector, own, weight } of longestFirst) {
     let least = nodes[0]!;
     for (const node of nodes) {
       const isLess = node.total - least.total || node.items.length - least.items.length;
       if (isLess < 0) least = node;
     }
-    least.items.push(item);
-    least.total += item.weight;
+    const node = nodeOf.get(selector) ?? least;
+    node.items.push(...own);
+    node.total += weight;
   }
   for (const node of nodes) node.items.sort((a, b) => compareTexts(a.name, b.name));
   return nodes;

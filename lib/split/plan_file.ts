@@ -72,11 +72,13 @@ export function readPlan(text: string): SplitPlan {
  * The plan for these names: those that it has not are left out, new ones are added with the median. Names
  * are spelled as given.
  *
+ * @param selectorOf how the runner selects an item
  * @returns also the new names
  */
 export function fitPlan(
   plan: SplitPlan,
   names: readonly string[],
+  selectorOf?: (name: string) => string,
 ): SplitPlan & { newNames: string[] } {
   const { by } = plan;
   const wanted = new Map(distinctNames(names, by).map((name) => [itemKey(name, by), name]));
@@ -92,5 +94,6 @@ export function fitPlan(
   const weight = median(plan.nodes.flatMap(({ items }) => items.map((item) => item.weight)));
   const newNames = [...wanted.values()];
   const added = weigh(newNames.map((name) => ({ name, weight })));
-  return { ...plan, nodes: shareByWeight(added, kept.length, kept), newNames };
+  const nodes = shareByWeight(added, kept.length, { kept, ...selectorOf && { selectorOf } });
+  return { ...plan, nodes, newNames };
 }

@@ -113,13 +113,17 @@ export const splitCommand: AddCommand = command({
     const node = asUsage(() => nodeOf(options, saved, environment));
     const given = await namesOf(options.files, saved, context);
     const names = distinctNames(given, saved?.by ?? by);
-    asUsage(() => formatShare(names, { format, by: saved?.by ?? by }));
-    const plan = saved ? fitPlan(saved, names) : await makePlan(names, {
+    const formatted = { format, by: saved?.by ?? by };
+    asUsage(() => formatShare(names, formatted));
+    const selectorOf = (name: string) => formatShare([name], formatted).trimEnd();
+    const plan = saved ? fitPlan(saved, names, selectorOf) : await makePlan(names, {
       ...options,
       nodeCount: node.nodeCount,
+      selectorOf,
       // Written to a file, it is the same for all nodes at any moment.
       mayBeNow: planOut !== undefined,
     }, context);
+    checkSelectors(plan, { format, selectorOf });
     if (planOut !== undefined) await writeFile(planOut, writePlan(plan));
     for (const line of describePlan(plan, node.index)) context.note(`split: ${oneLine(line)}`);
     const own = node.index === null ? [] : plan.nodes[node.index]!.items.map(({ name }) => name);
@@ -137,7 +141,7 @@ export const splitCommand: AddCommand = command({
         totals: nodes.map(({ total }) => total),
       };
       await context.io.stdout(`${JSON.stringify(value)}\n`);
-    } else await context.io.stdout(formatShare(own, { format, by: plan.by }));
+    } else await context.io.stdout(formatShare(own, formatted));
   },
 });
 
@@ -148,6 +152,24 @@ function asUsage<T>(read: () => T): T {
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;
+  }
+}
+
+/** A plan that was made for another format may give one selector to two nodes, which both run all of it. */
+function checkSelectors(
+  { nodes }: SplitPlan,
+  { format, selectorOf }: { format: string; selectorOf(name: string): string },
+): void {
+  const nodeOf = new Map<string, number>();
+  for (const [node, { items }] of nodes.entries()) {
+    for (const selector of items.map(({ name }) => selectorOf(name))) {
+      if ((nodeOf.get(selector) ?? node) !== node) {
+        throw new Failure(
+          `the plan gives two nodes files of "${selector}": make the plan with --format ${format}, too`,
+        );
+      }
+      nodeOf.set(selector, node);
+    }
   }
 }
 
@@ -207,10 +229,14 @@ async function namesOf(
 /** Makes a plan by durations, or else by size. */
 async function makePlan(
   names: readonly string[],
-  options: Values<typeof INPUT> & { nodeCount: number; mayBeNow: boolean },
+  options: Values<typeof INPUT> & {
+    nodeCount: number;
+    mayBeNow: boolean;
+    selectorOf(name: string): string;
+  },
   context: CommandContext,
 ): Promise<SplitPlan & { newNames: string[] }> {
-  const { by, nodeCount } = options;
+  const { by, nodeCount, selectorOf } = options;
   const { repository } = await findCheckout(context.io, options.repo);
   const moment = await momentOf(options, context);
   const asOf = formatTimestamp(moment ?? 0);
@@ -226,7 +252,7 @@ async function makePlan(
     const durations = await requestDurations(names, request, context.io.environment);
     const items = names.map((name) => ({ name, weight: durations.get(name) ?? null }));
     const newNames = names.filter((name) => !durations.has(name));
-    const nodes = shareByWeight(weigh(items), nodeCount);
+    const nodes = shareByWeight(weigh(items), nodeCount, { selectorOf });
     return { ...plan, unit: "microseconds", nodes, newNames };
   } catch (error) {
     const problem = error instanceof ApiError ? error.problem : errorMessage(error);
@@ -239,7 +265,12 @@ async function makePlan(
         "(nodes with durations compute a different plan: see --plan)",
     );
     const unit = hasSizes ? "bytes" : "number";
-    return { ...plan, unit, nodes: shareByWeight(weigh(items), nodeCount), newNames: [] };
+    return {
+      ...plan,
+      unit,
+      nodes: shareByWeight(weigh(items), nodeCount, { selectorOf }),
+      newNames: [],
+    };
   }
 }
 

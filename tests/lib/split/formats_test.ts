@@ -30,6 +30,29 @@ describe("a share", () => {
       FILES,
       "-Dtest=com.acme.CartTest,ListTest\n",
     ],
+    [
+      "each selector once for maven",
+      {
+        format: "maven",
+        by: "file",
+      },
+      ["a/ATest.java", "b/ATest.java"],
+      "-Dtest=ATest\n",
+    ],
+    [
+      "each selector once for gradle",
+      {
+        format: "gradle",
+        by: "file",
+      },
+      ["app/kotlin/a/B.kt", "lib/kotlin/a/B.kt"],
+      "--tests a.B\n",
+    ],
+    ["paths, never options", { format: "pytest", by: "file" }, ["-x.py", "b.py"], "./-x.py b.py\n"],
+    ["paths for jest", { format: "jest", by: "file" }, ["-x.ts"], "--runTestsByPath ./-x.ts\n"],
+    ["paths for vitest", { format: "vitest", by: "file" }, ["--x.ts"], "./--x.ts\n"],
+    ["paths for rspec", { format: "rspec", by: "test" }, ["-x.rb[1:1]"], "./-x.rb[1:1]\n"],
+    ["paths for go", { format: "go", by: "file" }, ["-x"], "./-x\n"],
     ["classes for maven", { format: "maven", by: "class" }, ["a.B", "a.C"], "-Dtest=a.B,a.C\n"],
   ];
   for (const [title, options, names, expected] of cases) {

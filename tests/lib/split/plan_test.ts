@@ -3,6 +3,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import {
   longestTotal,
+  type Share,
   shareByNumber,
   shareByWeight,
   type SplitItem,
@@ -91,8 +92,26 @@ describe("shares of equal weight", () => {
 
   it("keep the shares that they are added to", () => {
     const [kept] = shareByWeight(weigh([{ name: "old", weight: 5 }]), 1);
-    const shares = shareByWeight(weigh([{ name: "new", weight: 5 }]), 2, [kept!]);
+    const shares = shareByWeight(weigh([{ name: "new", weight: 5 }]), 2, { kept: [kept!] });
     assert.deepEqual(shares.map(({ items }) => items.map(({ name }) => name)), [["old"], ["new"]]);
+  });
+
+  it("have items of one selector together, whose weights add up", () => {
+    const items = weigh([
+      { name: "a/FooTest", weight: 5 },
+      { name: "b/FooTest", weight: 4 },
+      { name: "c/BarTest", weight: 6 },
+      { name: "d/BazTest", weight: 2 },
+    ]);
+    const selectorOf = (name: string) => name.slice(2);
+    const namesOf = (shares: Share[]) => shares.map(({ items }) => items.map(({ name }) => name));
+    assert.deepEqual(namesOf(shareByWeight(items, 2, { selectorOf })), [
+      ["a/FooTest", "b/FooTest"],
+      ["c/BarTest", "d/BazTest"],
+    ]);
+    const kept = shareByWeight(items, 2, { selectorOf });
+    const more = shareByWeight(weigh([{ name: "z/FooTest", weight: 9 }]), 2, { selectorOf, kept });
+    assert.deepEqual(namesOf(more)[0], ["a/FooTest", "b/FooTest", "z/FooTest"]);
   });
 });
 

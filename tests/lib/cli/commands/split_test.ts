@@ -196,6 +196,24 @@ describe("split", () => {
     assert.match(other.stderr, /the plan is for 2 nodes, but this job has 3/);
   });
 
+  it("gives files of one selector to one node, once", async () => {
+    const { url } = serve(() => page({}));
+    const files = ["a/FooTest.java", "b/FooTest.java", "c/BarTest.java"];
+    const format = ["--format", "maven"];
+    const shareOf = async (index: string, ...args: string[]) =>
+      (await split([...args, ...format, "--index", index, ...files], { url })).stdout;
+    assert.equal(await shareOf("0", "--nodes", "2"), "-Dtest=BarTest\n");
+    assert.equal(await shareOf("1", "--nodes", "2"), "-Dtest=FooTest\n");
+    const plan = join(folder, "maven.json");
+    await split(["--nodes", "2", "--plan-out", plan, ...format, ...files], { url });
+    assert.equal(await shareOf("1", "--plan", plan), "-Dtest=FooTest\n");
+    // Without the format it is not known which files are one selector.
+    await split(["--nodes", "3", "--plan-out", plan, ...files], { url });
+    const { code, stdout, stderr } = await split(["--plan", plan, "--index", "0", ...format]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /two nodes files of "-Dtest=FooTest": make the plan with --format maven/);
+  });
+
   it("splits by size without a commit, whose time would be the same on every node", async () => {
     const args = ["--nodes", "2", "--index", "0", ...FILES];
     const { code, stdout, stderr } = await split(args, { committed: "" });
