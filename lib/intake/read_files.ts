@@ -19,7 +19,7 @@ import { isNegative } from "../report/result.ts";
 import { quote } from "../base/quote.ts";
 import { Failure } from "../base/failure.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
-import { type JobStart, withoutStale } from "./stale_reports.ts";
+import { type JobStart, sayOlder, withoutStale } from "./stale_reports.ts";
 import { UploadNotes } from "./upload_notes.ts";
 
 const RESULTS_PER_PROGRESS = 1_000;
@@ -106,9 +106,14 @@ export async function readUploadFiles(
 ): Promise<UploadFiles> {
   const notes = new UploadNotes();
   const noting = notes.of(listener);
+  const skipped: SkippedEntry[] = [];
   const all = reports.length > 0
-    ? await findReports(reports, noteSkipped(noting), { areAttempts: attempts })
+    ? await findReports(reports, (entry) => void skipped.push(entry), { areAttempts: attempts })
     : [];
+  for (const entry of skipped) {
+    const isOld = entry.isReport && jobStart && await sayOlder(entry.path, jobStart) !== null;
+    if (!isOld) noteSkipped(noting)(entry);
+  }
   const fresh = jobStart ? await withoutStale(all, jobStart, noting.note) : all;
   if (fresh.length < all.length && fresh.length === 0) {
     throw new Failure("all reports are from before the job began: have it write them again");

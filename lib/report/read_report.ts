@@ -88,6 +88,20 @@ export function looksLikeReport(head: string): boolean {
     /^\s*\{[^]*"results"\s*:\s*\{/.test(head);
 }
 
+const XML_REPORT =
+  /^\s*(?:(?:<\?[^>]*>|<!--[^]*?-->|<!DOCTYPE[^>]*>)\s*)*<(?:testsuites?|TestRun|test-run)[\s>/]/;
+
+const CTRF = new RegExp(
+  String.raw`^\s*\{[^]*"results"\s*:\s*\{[^]*` +
+    String
+      .raw`"(?:tool"\s*:\s*\{[^{}]*"name|summary"\s*:\s*\{[^{}]*"tests|tests"\s*:\s*\[\s*\{[^{}]*"status)"\s*:`,
+);
+
+/** Whether a file with this beginning is a report, whatever its name and where it lies. */
+export function beginsReport(head: string): boolean {
+  return XML_REPORT.test(head) || GO_EVENT.test(head) || CTRF.test(head);
+}
+
 /** The formats in XML by their outermost element; any other is refused by the reader of JUnit. */
 const XML_FORMATS: ReadonlyMap<
   string,

@@ -3,6 +3,7 @@ import { glob, lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
 import { ReportError } from "./report_error.ts";
+import { type FileBelow, mayBeReport, unreadReports } from "./unread_reports.ts";
 
 export interface ReportFile {
   /** As it was given, or as it was found below what was given. */
@@ -30,6 +31,8 @@ export interface SkippedEntry {
   /** Such as "is a link, which is not followed". */
   reason: string;
   isLink: boolean;
+  /** Whether it is a report of another name than `*.xml`. */
+  isReport?: true;
 }
 
 /**
@@ -38,7 +41,8 @@ export interface SkippedEntry {
  * folders again all `*.xml` below them). A file that is reached twice is listed once.
  *
  * @param onSkipped called with each link that is not followed, to a folder or an XML file, and with what
- * has the name of an XML file and is a named pipe, a socket or a device
+ * has the name of an XML file and is a named pipe, a socket or a device, and with each report below a folder that has
+ * another name than `*.xml` and that no argument names
  * @param options.areAttempts whether the arguments are given in the order of attempts
  * @throws {ReportError}
  */
@@ -48,8 +52,9 @@ export async function findReports(
   { areAttempts = false }: { areAttempts?: boolean | undefined } = {},
 ): Promise<ReportFile[]> {
   const files = new Map<string, ReportFile>();
+  const others: FileBelow[] = [];
   for (const [index, argument] of reportArguments.entries()) {
-    for (const found of await filesOf(argument, onSkipped)) {
+    for (const found of await filesOf(argument, others, onSkipped)) {
       const file = areAttempts ? { ...found, attempt: index + 1 } : found;
       const key = await realPathOf(file.path);
       const known = files.get(key);
@@ -59,6 +64,10 @@ export async function findReports(
         (known.isNamed === file.isNamed ? file.path < known.path : file.isNamed);
       if (isBetter) files.set(key, file);
     }
+  }
+  for (const { path, reason } of onSkipped ? await unreadReports(others) : []) {
+    const isNamed = files.has(await realPathOf(path));
+    if (!isNamed) onSkipped!({ path, reason, isLink: false, isReport: true });
   }
   const sorted = inOrderOfAttempts([...files.values()]);
   return sorted.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0));
@@ -86,16 +95,21 @@ function skippedPipe(path: string): SkippedEntry {
   };
 }
 
-async function filesOf(argument: string, onSkipped?: OnSkipped): Promise<ReportFile[]> {
+/** @param others takes the files below folders that may be reports of another name than `*.xml` */
+async function filesOf(
+  argument: string,
+  others: FileBelow[],
+  onSkipped?: OnSkipped,
+): Promise<ReportFile[]> {
   if (argument === "") {
     throw notFound('""', "found an empty name, expected a file, a folder or a glob");
   }
   const found = await statOf(argument);
   // A file whose name contains a bracket is that file.
-  if (!found && GLOB.test(argument)) return await filesOfGlob(argument, onSkipped);
+  if (!found && GLOB.test(argument)) return await filesOfGlob(argument, others, onSkipped);
   if (!found) throw notFound(argument, "found nothing there, expected a file, a folder or a glob");
   if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
-  const paths = await filesBelow(argument, onSkipped);
+  const paths = await filesBelow(argument, others, onSkipped);
   if (paths.length === 0 && /\.xcresult\/*$/i.test(argument)) {
     throw notFound(
       argument,
@@ -103,17 +117,26 @@ async function filesOf(argument: string, onSkipped?: OnSkipped): Promise<ReportF
     );
   }
   if (paths.length === 0) {
-    throw notFound(argument, `found no *.xml file in this folder, ${EXPECTED_REPORT}`);
+    const [report] = await unreadReports(others.filter(({ folder }) => folder === argument));
+    const problem = "found no *.xml file in this folder";
+    throw notFound(
+      argument,
+      report ? `${problem}: ${report.path} ${report.reason}` : `${problem}, ${EXPECTED_REPORT}`,
+    );
   }
   return paths.map((path) => ({ path, isNamed: false }));
 }
 
-async function filesOfGlob(pattern: string, onSkipped?: OnSkipped): Promise<ReportFile[]> {
+async function filesOfGlob(
+  pattern: string,
+  others: FileBelow[],
+  onSkipped?: OnSkipped,
+): Promise<ReportFile[]> {
   const paths: string[] = [];
   try {
     for await (const path of glob(pattern)) {
       const info = await lstat(path);
-      if (info.isDirectory()) paths.push(...await filesBelow(path, onSkipped));
+      if (info.isDirectory()) paths.push(...await filesBelow(path, others, onSkipped));
       // A link to a file counts as the file. A link to a folder may lead back: not followed.
       else if ((await statOf(path))?.isFile()) paths.push(path);
       else onSkipped?.(info.isSymbolicLink() ? skippedLink(path) : skippedPipe(path));
@@ -127,7 +150,11 @@ async function filesOfGlob(pattern: string, onSkipped?: OnSkipped): Promise<Repo
   return paths.map((path) => ({ path, isNamed: false }));
 }
 
-async function filesBelow(folder: string, onSkipped?: OnSkipped): Promise<string[]> {
+async function filesBelow(
+  folder: string,
+  others: FileBelow[],
+  onSkipped?: OnSkipped,
+): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
     .catch((error) => {
       throw unreadable(folder, error);
@@ -140,8 +167,13 @@ async function filesBelow(folder: string, onSkipped?: OnSkipped): Promise<string
       if (isXml || (await statOf(path))?.isDirectory()) onSkipped!(skippedLink(path));
     } else if (isXml) onSkipped!(skippedPipe(path));
   }
-  return entries.filter((entry) => entry.isFile() && XML_FILE.test(entry.name))
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const paths: string[] = [];
+  for (const { parentPath, name } of entries.filter((entry) => entry.isFile())) {
+    const path = join(parentPath, name);
+    if (XML_FILE.test(name)) paths.push(path);
+    else if (mayBeReport(name)) others.push({ path, folder });
+  }
+  return paths;
 }
 
 async function statOf(path: string): Promise<Awaited<ReturnType<typeof stat>> | null> {

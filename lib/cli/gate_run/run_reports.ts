@@ -27,7 +27,7 @@ type ReportSnapshot = Awaited<ReturnType<typeof snapshotReports>>;
  */
 export async function snapshotReports(reportArguments: readonly string[]) {
   const startedAtMs = Date.now();
-  const { files } = await findAll(reportArguments);
+  const { files } = await findAll(reportArguments, {});
   const versions = new Map<string, string>();
   for (const { path } of files) {
     if (!await isRegularFile(path)) {
@@ -60,8 +60,17 @@ export async function readRunReports(
     attempts?: boolean | undefined;
   },
 ) {
-  const { files, missing } = await findAll(reportArguments, areAttempts);
+  const skipped: SkippedEntry[] = [];
+  const onSkipped = (entry: SkippedEntry) => void skipped.push(entry);
+  const { files, missing } = await findAll(reportArguments, { areAttempts, onSkipped });
+  const ageOf = async (path: string) => {
+    const older = before ? null : jobStart && await sayOlder(path, jobStart);
+    return { older, isFresh: before ? await isNewer(path, before) : older === null };
+  };
   const reports: GateReport[] = [...missing];
+  for (const entry of skipped) {
+    if (!entry.isReport || (await ageOf(entry.path)).isFresh) reports.push(unread(entry));
+  }
   const builder = new SubmissionBuilder();
   let hasOldFailure = false;
   for (const { path, isNamed, attempt } of files) {
@@ -69,8 +78,7 @@ export async function readRunReports(
     const unlistedTests: string[] = [];
     let problem: string | null = null;
     let isCutOff = false;
-    const older = before ? null : jobStart && await sayOlder(path, jobStart);
-    const isFresh = before ? await isNewer(path, before) : older === null;
+    const { older, isFresh } = await ageOf(path);
     // Something writes to `<(command)` of a shell and standard input, not to a pipe with a name.
     if (!await isRegularFile(path) && !(before === null && /^\/(?:dev|proc)\//.test(path))) {
       reports.push(unread({ path, reason: "is a named pipe, which is not read", isLink: false }));
@@ -134,7 +142,10 @@ async function isCoverage(path: string): Promise<boolean> {
 /** The files that arguments name; an argument without files becomes a report that cannot be read. */
 async function findAll(
   reportArguments: readonly string[],
-  areAttempts = false,
+  { areAttempts, onSkipped }: {
+    areAttempts?: boolean;
+    onSkipped?: (entry: SkippedEntry) => void;
+  },
 ): Promise<{ files: ReportFile[]; missing: GateReport[] }> {
   const present: string[] = [];
   const missing: GateReport[] = [];
@@ -153,18 +164,17 @@ async function findAll(
       });
     }
   }
-  const files = await findReports(present, (entry) => missing.push(unread(entry)), {
-    areAttempts,
-  });
+  const files = await findReports(present, onSkipped, { areAttempts });
   return { files, missing };
 }
 
 /** A file that is not read, as a report with a problem. */
-function unread({ path, reason, isLink }: SkippedEntry): GateReport {
+function unread({ path, reason, isLink, isReport }: SkippedEntry): GateReport {
+  const next = isReport ? "" : isLink ? ": name it as an argument" : ": expected a file";
   return {
     path,
     isFresh: true,
-    problem: `${path} ${reason}: ${isLink ? "name it as an argument" : "expected a file"}`,
+    problem: `${path} ${reason}${next}`,
     failuresOutsideTests: [],
     unlistedTests: [],
   };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, it } from "@std/testing/bdd";
-import { readResults } from "../../../lib/intake/read_files.ts";
+import { readResults, readUploadFiles } from "../../../lib/intake/read_files.ts";
 import { NO_GAPS } from "../../../lib/report/report_gaps.ts";
 
 const CASES = '<testcase name="a"/><testcase name="b"/>';
@@ -44,5 +45,24 @@ describe("what the reports of an upload hide", () => {
   it("is counted once for a report that is cut off after an error", async () => {
     const text = `<testsuites>${cases[4]![1]}<testsuite`;
     assert.deepEqual(await gapsOf(text, WHOLE), { ...NO_GAPS, cutOffReportCount: 1 });
+  });
+});
+
+describe("the files of an upload", () => {
+  it("are noted when they are reports that a folder does not stand for, unless they are old", async () => {
+    const folder = await Deno.makeTempDir({ prefix: "test-analytics-unread-" });
+    const path = join(folder, "results.trx");
+    await Deno.writeTextFile(join(folder, "junit.xml"), WHOLE);
+    await Deno.writeTextFile(path, "<TestRun/>");
+    const jobStart = { startedAt: Date.now() / 1_000, checkout: null };
+    const notes = async () =>
+      (await readUploadFiles({ reports: [folder], coverage: [], jobStart }, { note() {} })).notes;
+    assert.deepEqual(await notes(), [
+      `${path}: is a report and was not read: a folder stands for its *.xml files; ` +
+      `name it, or a pattern such as '${folder}/**/*.trx'`,
+    ]);
+    await Deno.utime(path, jobStart.startedAt - 600, jobStart.startedAt - 600);
+    assert.deepEqual(await notes(), []);
+    await Deno.remove(folder, { recursive: true });
   });
 });

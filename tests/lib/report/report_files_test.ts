@@ -9,6 +9,11 @@ import { findReports } from "../../../lib/report/report_files.ts";
 const WRITE_IT =
   "have the tests write it, such as `pytest --junitxml=reports/junit.xml -o junit_family=xunit1`";
 
+async function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(bytes).arrayBuffer());
+}
+
 describe("findReports", () => {
   let root = "";
   const at = (...names: string[]) => join(root, ...names);
@@ -71,6 +76,62 @@ describe("findReports", () => {
         skipped.join(),
       );
     }
+  });
+
+  it("reports what is a report below a folder and has another name than *.xml, unless it is named", async () => {
+    const trx = "\ufeff<?xml version='1.0'?>\n<!-- a -->\n<TestRun id='1'/>";
+    const go = '{"Action":"run","Package":"acme/x","Test":"TestA"}\n';
+    const ctrf = (more: string) => `{\n"reportFormat": "CTRF",\n "results" : { ${more} } }`;
+    const tool = ctrf('"tool": { "version": "1", "name": "jest" }');
+    const files: [name: string, content: string | Uint8Array<ArrayBuffer>, next: string][] = [
+      ["results.trx", trx, "name it, or a pattern such as 'FOLDER/**/*.trx'"],
+      ["deep/go.json", go, "name it, or a pattern such as 'FOLDER/**/*.json'"],
+      ["go.jsonl", go, "name it, or a pattern such as 'FOLDER/**/*.jsonl'"],
+      ["go.log", `go: downloading x\n${go}`, "name it, or a pattern such as 'FOLDER/**/*.log'"],
+      ["ctrf.json", tool, "name it, or a pattern such as 'FOLDER/**/*.json'"],
+      [
+        "summary.json",
+        ctrf('"summary": {"tests": 1'),
+        "name it, or a pattern such as 'FOLDER/**/*.json'",
+      ],
+      ["junit.txt", "<testsuites/>", "name it, or a pattern such as 'FOLDER/**/*.txt'"],
+      ["junit", "<testsuite name='a'>", "name it"],
+      ["junit.xml.1", "<testsuites/>", "name it, or a pattern such as 'FOLDER/**/*.1'"],
+      ["junit.xml.gz", await gzip("<testsuites>" + "<testsuite/>".repeat(10_000)), "uncompress it"],
+      ["named.trx", trx, ""],
+      ["page.html", "<testsuites/>", ""],
+      ["a.log", "ran <testsuites> at last", ""],
+      ["shot.png", "\x89PNG", ""],
+      ["package.json", '{"name":"x","results":{"dir":"out"}}', ""],
+      ["jest.json", '{"numTotalTestSuites":1,"testResults":[]}', ""],
+      ["other.trx", "<?xml version='1.0'?><log/>", ""],
+      ["damaged.gz", new Uint8Array([0x1f, 0x8b, 8, 1, 2, 3]), ""],
+      ["coverage.txt", "mode: set\n", ""],
+      ["empty.json", "", ""],
+    ];
+    const folder = at("formats");
+    await mkdir(join(folder, "deep"), { recursive: true });
+    for (const [name, content] of files) await writeFile(join(folder, name), content);
+    await assert.rejects(findReports([folder]), {
+      message: /found no \*\.xml file in this folder: .*\.trx is a report/,
+    });
+    await writeFile(join(folder, "junit.xml"), "<testsuites/>");
+    const skipped = new Map<string, string>();
+    const found = await findReports(
+      [`${folder}/`, join(folder, "named.trx")],
+      ({ path, reason }) => skipped.set(path.slice(folder.length + 1), reason),
+    );
+    assert.deepEqual(found.map(({ path }) => path.slice(folder.length + 1)), [
+      "junit.xml",
+      "named.trx",
+    ]);
+    const said = "is a report and was not read: a folder stands for its *.xml files";
+    const expected = files.filter(([, , next]) => next !== "")
+      .map(([name, , next]): [string, string] => [
+        name,
+        `${said}; ${next.replace("FOLDER", folder)}`,
+      ]);
+    assert.deepEqual(Object.fromEntries(skipped), Object.fromEntries(expected));
   });
 
   it("takes all XML files below a folder, in any case, without following links", async () => {

@@ -265,6 +265,24 @@ describe("comment", () => {
     );
   });
 
+  it("names a report of the folder that is not read, unless it is older than the job", async () => {
+    const given = await setUp();
+    await given.fixture.write("report.xml", reportOf({ good: "passed" }));
+    const path = await given.fixture.write("results.trx", "<TestRun/>");
+    const gitlab = {
+      GITHUB_ACTIONS: "",
+      GITLAB_CI: "true",
+      CI_JOB_STARTED_AT: "2026-11-28T09:00:00Z",
+    };
+    const now = Date.parse("2026-11-28T09:01:00Z") / 1_000;
+    for (const [writtenAt, isSaid] of [[now, true], [now - 3_600, false]] as const) {
+      await Deno.utime(path, writtenAt, writtenAt);
+      const args = ["comment", "--dry-run", given.fixture.folder];
+      const { stdout } = await run(given, args, gitlab);
+      assert.equal(/results\.trx is a report and was not read/.test(stdout), isSaid, stdout);
+    }
+  });
+
   it("keeps the section of another workflow whose job was given the same name", async () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));

@@ -289,6 +289,17 @@ describe("gate around a command", () => {
       ["ln -s report.xml link.xml", 1, /link\.xml is a link, which is not followed/],
       ["mkdir -p ../elsewhere && ln -s ../elsewhere more", 1, /more is a link/],
       [`echo '${coverage}' > coverage.xml`, 0, /the failed test is quarantined/],
+      [
+        `echo '<TestRun/>' > results.trx`,
+        1,
+        /results\.trx is a report and was not read: a folder stands for its \*\.xml files; name it, or a pattern/,
+      ],
+      [
+        `echo '<TestRun/>' > a.trx && touch -d 2020-01-01 a.trx`,
+        0,
+        /the failed test is quarantined/,
+      ],
+      [`echo '<html/>' > a.txt && echo '{}' > a.json`, 0, /the failed test is quarantined/],
     ];
     for (const [script, expected, reason] of cases) {
       const created = await fixture(FLAKY);
@@ -300,6 +311,18 @@ describe("gate around a command", () => {
       assert.equal(code, expected, stdout);
       assert.match(stdout, reason);
     }
+  });
+
+  it("is red without an exit code when a report of the folder is not read", async () => {
+    const created = await fixture(FLAKY);
+    await created.write("report.xml", reportOf({ good: "passed" }));
+    assert.equal((await gate(created, [created.folder])).code, 0);
+    await created.write("results.trx", "<TestRun/>");
+    const { code, stdout } = await gate(created, [created.folder]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^exit code 1\t.*results\.trx is a report and was not read/m);
+    const named = [created.folder, join(created.folder, "results.trx")];
+    assert.doesNotMatch((await gate(created, named)).stdout, /was not read/);
   });
 
   it("does not wait for a writer of a named pipe", async () => {
