@@ -9,6 +9,13 @@ const GO_MESSAGE =
   /^[ \t]*(?:[^\s:]+\.go:\d+: (?=.*\S).*|Error:[ \t](?=.*\S).*(?:\n[ \t]*\t {8,}[ \t]*\S.*){0,3}|(?:panic|fatal error): .*)$/gm;
 const CUT_OFF = /\n\.\.\. \d+ more characters$/;
 
+/**
+ * What the runtime and `go test` write about a failure of a package; in the output of a test it is one of
+ * the test.
+ */
+export const GO_FAILURE_OUTSIDE =
+  /^(?:panic: |fatal error: |WARNING: DATA RACE|testing: race detected |\*\*\* Test ).*/m;
+
 /** What the output of a failed Go test says about its causes. */
 export const GO_OUTPUT = {
   isNoise(line) {

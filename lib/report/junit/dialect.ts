@@ -62,6 +62,8 @@ export interface ToolRow extends ReportTool {
   hasFileInRootSuite?: boolean;
   /** Whether a second suite of one name is one of another project: a part of a matrix. */
   hasProjects?: boolean;
+  /** What is a failure outside of a test in the `system-out` of a suite with failures. */
+  failureInOutput?: RegExp;
   /** Whether the `hostname` of a suite is something else than a machine. */
   hasOtherHostname?: boolean;
 }

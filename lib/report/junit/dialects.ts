@@ -4,7 +4,7 @@
  * A row concerns the reports that it recognizes and no others.
  */
 import { firstLine } from "../bounded_text.ts";
-import { GO_OUTPUT } from "../go_output.ts";
+import { GO_FAILURE_OUTSIDE, GO_OUTPUT } from "../go_output.ts";
 import { ATTEMPTS, TESTS } from "../report_tool.ts";
 import { type Dialect, sortedKeysOf } from "./dialect.ts";
 import { JAVASCRIPT_DIALECTS } from "./javascript_dialects.ts";
@@ -108,6 +108,21 @@ export const DIALECTS: readonly Dialect[] = [
     changes: "Lines such as `=== RUN` and `--- FAIL` say nothing. Each line with a place, as in " +
       "`cart_test.go:9: no total`, is a failure of its own.",
     ...GO_OUTPUT,
+    // go-junit-report, which may have the property, too.
+    failureInOutput: GO_FAILURE_OUTSIDE,
+  },
+  {
+    tool: "go_junit_report",
+    evidence: "suites with name, tests, failures, errors, id, time, and sometimes others",
+    isWrittenBy: ({ suiteKeys }) =>
+      /^name tests failures errors id (?:hostname )?(?:skipped )?time(?: timestamp)?$/.test(
+        suiteKeys,
+      ),
+    ...TESTS,
+    changes: "As gotestsum. In the `system-out` of a suite with failures, a panic, a fatal error " +
+      "or a data race is a failure outside of a test.",
+    ...GO_OUTPUT,
+    failureInOutput: GO_FAILURE_OUTSIDE,
   },
   {
     tool: "openshift_tests",

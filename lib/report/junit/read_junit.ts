@@ -43,6 +43,8 @@ const MIN_OVERHEAD_MICROSECONDS = 1_000;
 // What tools write that do not know it.
 const UNKNOWN_HOSTNAME = /^(?:localhost(?:\.localdomain)?|127\.0\.0\.1|unknown|none|tbd|n\/a|)$/i;
 const MAX_NAME_CHARACTERS = 100;
+// Of a line in the output of a suite.
+const MAX_LINE_CHARACTERS = 1_000;
 // Names of suites that are kept to number them.
 const MAX_NAMES = 100_000;
 
@@ -78,6 +80,16 @@ interface Suite {
   isOneClass: boolean;
 }
 
+/** The output of a suite, while it is read. */
+interface SuiteOutput {
+  /** What is a failure in it. */
+  pattern: RegExp;
+  depth: number;
+  /** Its last line, as far as it is read. */
+  rest: string;
+  failure: string;
+}
+
 export class JUnitReader implements XmlFormatReader {
   readonly #xml: XmlReader;
   readonly #options: ReportOptions;
@@ -89,6 +101,7 @@ export class JUnitReader implements XmlFormatReader {
   /** `value` is `null` for a test without any name, which gives no result. */
   #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
   #outcome: { value: CaseOutcome; depth: number } | null = null;
+  #suiteOutput: SuiteOutput | null = null;
   #failureCount = 0;
   /** Attempts that were read, and cases without any name. */
   #attemptCount = 0;
@@ -156,6 +169,8 @@ export class JUnitReader implements XmlFormatReader {
       this.#failureOutside(`<${name}> outside of a <testcase>`);
     } else if (name === "property") {
       this.#recognizer.addProperty(attributes["name"]);
+    } else if (name === "system-out" && this.#suites.at(-1)!.depth === this.#depth - 1) {
+      this.#openSuiteOutput(this.#suites.at(-1)!);
     }
   }
 
@@ -163,6 +178,7 @@ export class JUnitReader implements XmlFormatReader {
     if (this.#outcome) this.#closeInOutcome();
     else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase);
     else if (this.#testCase?.depth === this.#depth - 1) this.#xml.readText(null);
+    else if (this.#suiteOutput?.depth === this.#depth) this.#closeSuiteOutput(this.#suiteOutput);
     else if (this.#suites.at(-1)?.depth === this.#depth) {
       const suite = this.#suites.pop()!;
       if (suite.caseCount === 0 && this.#suites.length === 1 && suite.file !== "") {
@@ -182,6 +198,30 @@ export class JUnitReader implements XmlFormatReader {
       `${this.#options.file}:${line}:${column}: found a character that XML forbids or that cannot ` +
         `be decoded: replaced by U+FFFD (${replacementCount} in this file)`,
     );
+  }
+
+  #openSuiteOutput({ declaredCount }: Suite): void {
+    const pattern = this.#recognizer.current?.failureInOutput;
+    if (!pattern || declaredCount === 0) return;
+    const output: SuiteOutput = { pattern, depth: this.#depth, rest: "", failure: "" };
+    this.#suiteOutput = output;
+    this.#xml.readText((text) => {
+      const end = text.lastIndexOf("\n");
+      if (end === -1) {
+        // The beginning of a long line is enough.
+        if (output.rest.length < MAX_LINE_CHARACTERS) output.rest += text;
+      } else {
+        output.failure ||= pattern.exec(output.rest + text.slice(0, end))?.[0] ?? "";
+        output.rest = text.slice(end + 1);
+      }
+    });
+  }
+
+  #closeSuiteOutput({ pattern, rest, failure: earlier }: SuiteOutput): void {
+    this.#suiteOutput = null;
+    this.#xml.readText(null);
+    const failure = earlier || (pattern.exec(rest)?.[0] ?? "");
+    if (failure !== "") this.#failureOutside(`${excerpt(failure)} in the output of a suite`);
   }
 
   #addOverhead({ attributes, testMicroseconds, firstTest, isOneFile, isOneClass }: Suite): void {

@@ -2,6 +2,7 @@
 /** `go test -json`: one event in each line, among lines of other tools. */
 import type { ReportedTool } from "../report_tool.ts";
 import type { TestIdentity } from "../../base/identity.ts";
+import { GO_FAILURE_OUTSIDE } from "../go_output.ts";
 import { TextEnd } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
@@ -53,9 +54,6 @@ const OUTCOMES: ReadonlyMap<string, Outcome["conclusion"] | "passing"> = new Map
 const PACKAGE_ENDS: ReadonlySet<string> = new Set(["pass", "fail", "skip"]);
 const NOT_BUILT = /^FAIL\s+(\S+) \[(?:build|setup) failed\]/;
 
-/** What the runtime and `go test` write about a failure; in the output of a test it is one of the test. */
-const FAILED_OUTSIDE =
-  /^(?:panic: |fatal error: |WARNING: DATA RACE|testing: race detected |\*\*\* Test ).*/m;
 const DATA_RACE = "WARNING: DATA RACE";
 /** Of `m.Run`, maybe after something that has no line end. */
 const TESTS_FAILED = /FAIL$/m;
@@ -162,7 +160,7 @@ export class GoTestReader implements ReportReader {
     const own = this.#packageOf(packageName);
     if (text === "") return;
     own.hasOutput = true;
-    const match = FAILED_OUTSIDE.exec(text) ?? (own.saysFailed ? OTHER_EXIT.exec(text) : null);
+    const match = GO_FAILURE_OUTSIDE.exec(text) ?? (own.saysFailed ? OTHER_EXIT.exec(text) : null);
     if (match) this.#noteOutside(packageName, excerpt(match[0]));
     own.saysFailed ||= TESTS_FAILED.test(text);
   }

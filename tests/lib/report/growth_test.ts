@@ -68,12 +68,15 @@ const numbered = (unit: (n: number) => string, size: number) => {
 
 const TEST = "<testsuite><testcase name='a'>";
 const END = "</testcase></testsuite>";
+const GO =
+  '<testsuite name="p" tests="1" failures="1" errors="0" id="0" time="0"><testcase name="a"/>';
 const JUNIT: Record<string, (size: number) => string> = {
   "references": (size) => `${TEST}<failure>${fill("&lt;", size)}</failure>${END}`,
   "forbidden references": (size) => `${TEST}<failure>${fill("&#0;", size)}</failure>${END}`,
   "forbidden references in an attribute": (size) =>
     `${TEST}<failure message='${fill("&#0;", size)}'/>${END}`,
   "forbidden references in output": (size) => `${TEST}<o>${fill("&#0;", size)}</o>${END}`,
+  "output of a suite": (size) => `${GO}<system-out>${fill("a&lt;", size)}${fill("\n", size)}`,
   "forbidden characters": (size) => `${TEST}<o>${fill("\0", size)}</o>${END}`,
   "a reference without an end": (size) => `${TEST}<failure>&${fill("a", size)}`,
   "blanks in a tag": (size) => `${TEST}<failure ${fill(" ", size)}/>${END}`,
