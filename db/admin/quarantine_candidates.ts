@@ -16,8 +16,7 @@ import {
 import { saysNothing } from "../../lib/analysis/subtests.ts";
 import { firstSubmissionId, parseTestId, testIdPrefix } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
-import { loadBaseBranch } from "../read/base_branch.ts";
+import { loadBase } from "../read/base_branch.ts";
 import { quarantineColumns } from "../read/fragments.ts";
 import { planForParameters } from "../read/snapshot.ts";
 import { loadRuns } from "../read/runs.ts";
@@ -50,7 +49,7 @@ export async function loadPolicyTests(
   if (automaticCount + candidates.length === 0) {
     return { tests: [], automaticCount, baseBranch: "" };
   }
-  const baseBranch = await loadBaseBranch(tx, { repositoryId, now });
+  const { base, isBaseGuessed } = await loadBase(tx, { repositoryId, now });
 
   const failures = await loadLastFailures(tx, { repositoryId, testNos: automatic });
   const starts = automatic.map((testNo) =>
@@ -59,7 +58,7 @@ export async function loadPolicyTests(
   const firstId = [windowId, ...starts].sort()[0]!;
   const runs = await loadRuns(tx, {
     repositoryId,
-    columns: ["codeVersion", "branch", "queueBase", "job", "results"],
+    columns: ["codeVersion", "branch", "queueBase", "pullNumber", "job", "results"],
     where: tx`s.submission_id >= decode(${firstId}, 'hex')`,
     order: "oldest first",
   });
@@ -89,7 +88,8 @@ export async function loadPolicyTests(
   const historyOf = policyRuns(runs, {
     testNos,
     brokenRuns,
-    base: basePatterns(baseBranch),
+    base,
+    isBaseGuessed,
     disrupted: (submissionId) => disrupted.get(submissionId)?.map(({ testNo }) => testNo) ?? [],
   });
   const ambiguous = await loadAmbiguous(tx, { repositoryId, windowId, testNos });
@@ -105,7 +105,7 @@ export async function loadPolicyTests(
     const own = { runs: historyOf.get(testNo)!, quarantine, leftAt, releasedAt };
     return { ...test, history: { ...own, isAmbiguous, failsWithSubtests } };
   });
-  return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount, baseBranch };
+  return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount, baseBranch: base };
 }
 
 /** The tests that a policy may concern: its own entries, and those without an entry that may enter. */

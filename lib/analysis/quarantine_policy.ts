@@ -1,16 +1,16 @@
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Run, SelectedTests } from "./run.ts";
+import { type Run, type RunColumns, SelectedTests } from "./run.ts";
 import { isMassFailure } from "./test_counts.ts";
-import { countsForBase } from "../evidence/base_branch.ts";
+import { basePatterns, countsForBase, isOfQueue } from "../evidence/base_branch.ts";
 import type { Patterns } from "../query/submission_filter.ts";
 
 /** The values of a policy, durations in seconds. */
 export interface QuarantinePolicy {
   /** Minimum number of disruptions in the window to enter. */
   disruptions: number;
-  /** Minimum number of code versions with a disruption. */
+  /** Minimum number of code versions with a disruption; those of one change count as one. */
   codeVersions: number;
   /** Minimum number of positive and negative results in the window. */
   minResults: number;
@@ -52,6 +52,8 @@ export interface PolicyRun {
   isDisrupted: boolean;
   isMassFailure: boolean;
   isOnBase: boolean;
+  /** The change that is not on the base branch yet; `null` on it, and where the branch is unknown. */
+  change: string | null;
 }
 
 export interface PolicyHistory {
@@ -84,35 +86,60 @@ export function massFailures(runs: readonly Run<"results">[]): Set<string> {
  * configurations, and quarantine would hide what fails in one of them.
  *
  * @param runs oldest first
- * @param options.base patterns of the branches that count as the base branch
+ * @param options.isBaseGuessed whether the base branch may be that of a change
  * @param options.disrupted the tests whose disruptions in a submission count
  */
 export function policyRuns(
-  runs: readonly Run<"codeVersion" | "branch" | "queueBase" | "job" | "results">[],
-  { testNos, brokenRuns, base, disrupted }: {
+  runs: readonly Run<"codeVersion" | "branch" | "queueBase" | "pullNumber" | "job" | "results">[],
+  { testNos, brokenRuns, base, isBaseGuessed, disrupted }: {
     testNos: ReadonlySet<number>;
     brokenRuns: ReadonlySet<string>;
-    base: Patterns;
+    base: string;
+    isBaseGuessed: boolean;
     disrupted: (submissionId: string) => readonly number[];
   },
 ): Map<number, PolicyRun[]> {
   const found = new Map(Array.from(testNos, (testNo): [number, PolicyRun[]] => [testNo, []]));
   const selected = new SelectedTests(testNos);
+  const patterns = basePatterns(base);
+  const changeOf = changesOf(runs, isBaseGuessed ? [] : patterns);
   for (const { submissionId, recordedAt, codeVersion, results, ...run } of runs) {
     const disruptedHere = new Set(disrupted(submissionId));
     const isMassFailure = brokenRuns.has(submissionId);
-    const isOnBase = countsForBase({ ...run, branch: run.branch ?? "" }, base);
+    const isOnBase = countsForBase({ ...run, branch: run.branch ?? "" }, patterns);
+    const change = changeOf(run);
     results.each(selected, (testNo, { kinds }) => {
       const results = kinds.filter((kind) => kind === "positive" || kind === "negative")
         .map((kind) => kind === "positive");
       if (results.length === 0) return;
       const isDisrupted = disruptedHere.has(testNo) && (run.job !== "" || results.includes(true));
       found.get(testNo)!.push(
-        { recordedAt, codeVersion, results, isDisrupted, isMassFailure, isOnBase },
+        { recordedAt, codeVersion, results, isDisrupted, isMassFailure, isOnBase, change },
       );
     });
   }
   return found;
+}
+
+type ChangeColumns = Pick<RunColumns, "branch" | "queueBase" | "pullNumber">;
+
+/** Says which change a run tests: a pull request, or else a branch; `null` as {@linkcode PolicyRun.change}. */
+function changesOf(
+  runs: readonly ChangeColumns[],
+  base: Patterns,
+): (run: ChangeColumns) => string | null {
+  // A branch may run before its pull request is opened.
+  const pulls = new Map(
+    runs.flatMap(({ branch, pullNumber }) => branch && pullNumber ? [[branch, pullNumber]] : []),
+  );
+  return ({ pullNumber, ...run }) => {
+    const branch = run.branch ?? "";
+    const isOfBase = countsForBase({ ...run, branch }, base);
+    if (isOfBase && !isOfQueue({ ...run, branch })) return null;
+    const pull = pullNumber ?? (isOfBase ? null : pulls.get(branch));
+    if (pull) return `#${pull}`;
+    return isOfBase ? null : branch || null;
+  };
 }
 
 export interface PolicyDecision {
@@ -165,10 +192,11 @@ export function decideQuarantine<Test extends { history: PolicyHistory }>(
 /** Decides about one test, regardless of `maxTests`. */
 function decideAlone(
   history: PolicyHistory,
-  { disruptions, disruptedAt, codeVersions, results, latest, isOneStretch, failsOnBase }: Evidence,
+  evidence: Evidence,
   policy: QuarantinePolicy,
   { now, baseBranch }: { now: number; baseBranch: string },
 ): PolicyDecision {
+  const { disruptions, disruptedAt, codeVersions, changes, results, latest } = evidence;
   const release = releaseOf(history, policy, now);
   if (history.quarantine?.quarantineType === "manual") {
     return { action: "stay", reason: "quarantined manually" };
@@ -177,19 +205,22 @@ function decideAlone(
     return { action: release.isReleased ? "leave" : "stay", reason: release.text };
   }
   const passed = latest.filter((isPositive) => isPositive).length;
-  const versions = plural(codeVersions, "code version");
-  const found = `${plural(disruptions, "disruption")} at ${versions}, ` +
+  const places = [
+    ...codeVersions > 0 || changes === 0 ? [`at ${plural(codeVersions, "code version")}`] : [],
+    ...changes > 0 ? [`of ${plural(changes, "change")}`] : [],
+  ].join(" and ");
+  const found = `${plural(disruptions, "disruption")} ${places}, ` +
     `${passed} of its last ${latest.length} results passed`;
   const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
   const { releasedAt, leftAt } = history;
   // Decided by the time of the failure: the policy may be applied later.
-  const isBack = releasedAt > 0 && releasedAt === leftAt &&
-    disruptedAt < releasedAt + RETURN_SECONDS;
+  const isBack = releasedAt === leftAt && evidence.isBack;
   if (!isBack && disruptions < policy.disruptions) {
     return skip(`needs ${plural(policy.disruptions, "disruption")}`);
   }
-  if (!isBack && codeVersions < policy.codeVersions) {
-    return skip(`needs ${plural(policy.codeVersions, "code version")}`);
+  if (!isBack && codeVersions + changes < policy.codeVersions) {
+    const needed = plural(policy.codeVersions, "code version");
+    return skip(`needs ${needed} or ${policy.codeVersions === 1 ? "change" : "changes"}`);
   }
   if (!isBack && results < policy.minResults) {
     return skip(`needs ${plural(policy.minResults, "result")}`);
@@ -199,12 +230,12 @@ function decideAlone(
   }
   if (history.failsWithSubtests) return skip("it fails only with its subtests, which count");
   if (passed * 2 < latest.length) return skip("broken, not flaky");
-  if (failsOnBase) {
+  if (evidence.failsOnBase) {
     return skip(
       `it failed in each of its last ${LATEST_BASE_RUNS} runs on ${baseBranch}: broken, not flaky`,
     );
   }
-  if (isOneStretch && disruptions > 1) {
+  if (evidence.isOneStretch && disruptions > 1) {
     return skip("it never passed between them: broken, not flaky");
   }
   // It would leave immediately.
@@ -219,7 +250,12 @@ interface Evidence {
   disruptions: number;
   /** When the first of them was, in seconds since 1970; infinity without any. */
   disruptedAt: number;
+  /** Those that have one, of runs that are of no change. */
   codeVersions: number;
+  /** Those that have one: each may have caused its own. */
+  changes: number;
+  /** Whether more than one change has one, or the base branch, within 60 days after the release. */
+  isBack: boolean;
   results: number;
   /** At most 20, oldest first. */
   latest: boolean[];
@@ -229,7 +265,19 @@ interface Evidence {
   failsOnBase: boolean;
 }
 
-function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMoment): Evidence {
+/** Where some runs are: at code versions, or of changes. */
+function spreadOf(runs: readonly PolicyRun[]): { codeVersions: number; changes: number } {
+  const ofNoChange = runs.filter(({ change }) => change === null);
+  return {
+    codeVersions: new Set(ofNoChange.map(({ codeVersion }) => codeVersion)).size,
+    changes: new Set(runs.flatMap(({ change }) => change ?? [])).size,
+  };
+}
+
+function evidenceOf(
+  { runs, leftAt, releasedAt }: PolicyHistory,
+  { windowStart }: PolicyMoment,
+): Evidence {
   const since = Math.max(windowStart, leftAt);
   const counting = runs.filter((run) => run.recordedAt >= since && !run.isMassFailure);
   const disrupted = counting.filter(({ isDisrupted }) => isDisrupted);
@@ -238,11 +286,15 @@ function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMome
     counting.findIndex(({ isDisrupted }) => isDisrupted),
     counting.findLastIndex(({ isDisrupted }) => isDisrupted) + 1,
   ).flatMap((run) => run.results);
+  const soon = spreadOf(
+    disrupted.filter(({ recordedAt }) => recordedAt < releasedAt + RETURN_SECONDS),
+  );
   const onBase = counting.filter(({ isOnBase }) => isOnBase).slice(-LATEST_BASE_RUNS);
   return {
     disruptions: disrupted.flatMap((run) => run.results).filter((isPositive) => !isPositive).length,
     disruptedAt: disrupted[0]?.recordedAt ?? Infinity,
-    codeVersions: new Set(disrupted.map(({ codeVersion }) => codeVersion)).size,
+    ...spreadOf(disrupted),
+    isBack: soon.codeVersions > 0 || soon.changes > 1,
     results: results.length,
     latest: results.slice(-LATEST_RESULTS),
     isOneStretch: !stretch.slice(stretch.indexOf(false), stretch.lastIndexOf(false)).includes(true),

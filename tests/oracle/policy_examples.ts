@@ -58,6 +58,14 @@ function runs(count: number, letters: string, branch: string): Step[] {
   });
 }
 
+/** A disruption at each of two code versions. */
+function versions(first: string | null, second: string | null): Step[] {
+  return [
+    upload(["fppp"], { ...ago(3_000), branch: first }),
+    upload(["fppp"], { ...ago(2_000), branch: second, commit: COMMITS[1]! }),
+  ];
+}
+
 function apply(policy: Partial<PlainPolicy> = {}): Step {
   return {
     kind: "apply policy",
@@ -147,6 +155,32 @@ export const POLICY_EXAMPLES: readonly History[] = [
     apply(),
     upload(["fp"], { ...ago(0), commit: COMMITS[1]! }),
     apply(),
+  ),
+  // Two code versions of a change, of the base branch, of two changes, of unknown branches, and of a
+  // branch that is the base branch only because it has most builds.
+  ...[["release/1", "release/1"], ["main", "main"], ["release/1", "größe"], [null, null]].map((
+    [first, second],
+  ) =>
+    history(
+      upload(["p"], { ...ago(7_200), branch: "main" }),
+      ...versions(first!, second!),
+      apply({ codeVersions: 2 }),
+    )
+  ),
+  history(...versions("release/1", "release/1"), apply({ codeVersions: 2 })),
+  // The same after its release by the policy: one change, the base branch, two changes.
+  ...[["release/1", "release/1"], ["main", "main"], ["release/1", "größe"]].map((
+    [first, second],
+  ) =>
+    history(
+      upload(["fppp"], { branch: "main" }),
+      apply({ expires: 60 * DAY }),
+      { kind: "wait", seconds: DAY },
+      apply({ releasePasses: 1, minResults: 9 }),
+      { kind: "wait", seconds: 7_200 },
+      ...versions(first!, second!),
+      apply({ disruptions: 9 }),
+    )
   ),
   // It passed often, but not for long; then for long.
   history(

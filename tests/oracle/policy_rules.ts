@@ -47,13 +47,46 @@ export class PolicyRules {
   }
 
   mayEnter(test: KnownTest): boolean {
-    const { policy, oracle } = this;
-    const versions = this.disruptions(test).map((row) => oracle.codeVersion(row.submission));
-    return versions.length >= policy.disruptions &&
-      new Set(versions).size >= policy.codeVersions &&
-      this.evidence(test).length >= policy.minResults &&
+    return (this.isProven(test) || this.isBack(test)) &&
       !this.isBroken(test) && !this.isOneStretch(test) && !this.isReleased(test) &&
       !this.failsOnBase(test) && !this.isAmbiguous(test);
+  }
+
+  isProven(test: KnownTest): boolean {
+    const { policy } = this;
+    const disruptions = this.disruptions(test);
+    return disruptions.length >= policy.disruptions &&
+      new Set(disruptions.map((row) => this.version(row))).size >= policy.codeVersions &&
+      this.evidence(test).length >= policy.minResults;
+  }
+
+  /** The policy released it, and it failed again within 60 days: not of one change alone. */
+  isBack(test: KnownTest): boolean {
+    const releases = this.oracle.state.quarantineLog.filter((event) =>
+      event.testId === test.id && event.action === "removed" && event.by === "policy"
+    );
+    const releasedAt = Math.max(0, ...releases.map(({ at }) => at));
+    const soon = this.disruptions(test).filter(({ submission }) =>
+      submission.recordedAt < releasedAt + 60 * 86_400
+    );
+    return releasedAt === this.leftAt(test) &&
+      (soon.some((row) => !this.isOfChange(row)) ||
+        new Set(soon.map((row) => this.version(row))).size > 1);
+  }
+
+  /** What counts as a code version: all of a change is one. */
+  version(row: Row): string {
+    const { submission } = row;
+    return this.isOfChange(row)
+      ? `change ${submission.branch}`
+      : this.oracle.codeVersion(submission);
+  }
+
+  /** It is on a branch that is not known to be the base branch. */
+  isOfChange(row: Row): boolean {
+    const { branch } = row.submission;
+    const isNamedLikeBase = ["main", "master", "trunk", "develop"].some((name) => name === branch);
+    return branch !== null && !(this.isOnBase(row) && isNamedLikeBase);
   }
 
   /** Its final attempt failed in each of its last five runs on the base branch. */

@@ -1,7 +1,7 @@
 /** Definitions of quarantine with one mistake each. */
 import type { OracleClass } from "./in_memory_model.ts";
 import type { KnownTest, PlainSubmission } from "./model.ts";
-import { Oracle } from "./oracle.ts";
+import { Oracle, type Row } from "./oracle.ts";
 import { type PlainPolicy, PolicyRules } from "./policy_rules.ts";
 import { type LoggedEvent, logWithEnds, type PlainQuarantine } from "./quarantines.ts";
 
@@ -179,6 +179,50 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
   "tests of one name enter": rulesWith((Rules) =>
     class extends Rules {
       override isAmbiguous(): boolean {
+        return false;
+      }
+    }
+  ),
+  "one change alone has several code versions": rulesWith((Rules) =>
+    class extends Rules {
+      override isOfChange(): boolean {
+        return false;
+      }
+    }
+  ),
+  "the base branch is one change": rulesWith((Rules) =>
+    class extends Rules {
+      override isOfChange({ submission }: Row): boolean {
+        return submission.branch !== null;
+      }
+    }
+  ),
+  "an unknown branch is one change": rulesWith((Rules) =>
+    class extends Rules {
+      override isOfChange(row: Row): boolean {
+        return row.submission.branch === null || super.isOfChange(row);
+      }
+    }
+  ),
+  "the branch with most builds is no change": rulesWith((Rules) =>
+    class extends Rules {
+      override isOfChange(row: Row): boolean {
+        return row.submission.branch !== null && !this.isOnBase(row);
+      }
+    }
+  ),
+  "one change is enough for a test that the policy released": rulesWith((Rules) =>
+    class extends Rules {
+      override isBack(test: KnownTest): boolean {
+        const { quarantineLog } = this.oracle.state;
+        return quarantineLog.some(({ testId, by }) => testId === test.id && by === "policy") &&
+          this.disruptions(test).length > 0;
+      }
+    }
+  ),
+  "a test that the policy released is as any other": rulesWith((Rules) =>
+    class extends Rules {
+      override isBack(): boolean {
         return false;
       }
     }

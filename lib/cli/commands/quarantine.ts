@@ -226,7 +226,10 @@ const setCommand = command({
     org: ORG,
     repo: REPO,
     disruptions: count("disruptions in the window to enter", DEFAULT_POLICY.disruptions),
-    codeVersions: count("code versions with a disruption to enter", DEFAULT_POLICY.codeVersions),
+    codeVersions: count(
+      "code versions with a disruption to enter, those of one change as one",
+      DEFAULT_POLICY.codeVersions,
+    ),
     minResults: count("results in the window to enter", DEFAULT_POLICY.minResults),
     maxTests: count("maximum automatic entries of a repository", DEFAULT_POLICY.maxTests),
     releasePasses: count("passes since the last failure to leave", DEFAULT_POLICY.releasePasses),

@@ -24,6 +24,7 @@ function run(letters: string, daysAgo: number, more: Partial<PolicyRun> = {}): P
     isDisrupted: letters.includes("f") && letters.includes("p"),
     isMassFailure: false,
     isOnBase: false,
+    change: null,
     ...more,
   };
 }
@@ -98,8 +99,41 @@ describe("a test enters the quarantine", () => {
     assert.match(decided(flaky, { leftAt: NOW - 2.5 * DAY }), /^skip: 2 disruptions/);
     assert.match(decided(flaky, { leftAt: NOW - 3 * DAY }), /^enter/);
     const oneVersion = flaky.map((run) => ({ ...run, codeVersion: "one" }));
-    assert.match(decided(oneVersion), /at 1 code version, .*: needs 3 code versions$/);
+    assert.match(decided(oneVersion), /at 1 code version, .*: needs 3 code versions or changes$/);
     assert.match(decided(flaky.slice(0, 3).concat(passes(3, 0.5))), /: needs 10 results$/);
+  });
+
+  it("not by one change alone, whose disruptions count as one code version", () => {
+    const inChanges = (...changes: (string | null)[]) =>
+      flaky.map((run, index) => ({ ...run, change: changes[index] ?? null }));
+    assert.equal(
+      decided(inChanges("#7", "#7", "#7")),
+      "skip: 3 disruptions of 1 change, 7 of its last 10 results passed: " +
+        "needs 3 code versions or changes",
+    );
+    assert.match(
+      decided(inChanges("#7", "#7", null)),
+      /^skip: .* at 1 code version and of 1 change/,
+    );
+    assert.match(
+      decided(inChanges("#7", "#8", null)),
+      /^enter: .* at 1 code version and of 2 changes/,
+    );
+    assert.match(decided(inChanges("#7", "#8", "fix")), /^enter: 3 disruptions of 3 changes/);
+  });
+
+  it("not again by one change alone", () => {
+    const released = { leftAt: NOW - 59 * DAY, releasedAt: NOW - 59 * DAY };
+    const inChange = (change: string | null, daysAgo: number) => run("fp", daysAgo, { change });
+    assert.match(decided([inChange("#7", 3)], released), /^skip: 1 disruption of 1 change/);
+    const again = inChange("#7", 2);
+    assert.match(decided([inChange("#7", 3), again], released), /^skip: 2 disruptions of 1 change/);
+    assert.match(decided([inChange("#8", 3), again], released), /^enter: .* again 56 days after/);
+    assert.match(decided([inChange(null, 3), again], released), /^enter: .* again 56 days after/);
+    // That of the other change was too late.
+    const late = { leftAt: NOW - 62.5 * DAY, releasedAt: NOW - 62.5 * DAY };
+    assert.match(decided([inChange("#8", 3), again], late), /^skip/);
+    assert.match(decided([inChange("#8", 3), inChange(null, 2)], late), /^skip/);
   });
 
   it("not by submissions of a broken environment", () => {
@@ -248,12 +282,14 @@ describe("the runs that a policy decides by", () => {
       codeVersion: "v1",
       branch: "fix",
       queueBase: "main",
+      pullNumber: null,
       job: "",
     }),
     runOf(2, { 1: ["positive"], 2: ["negative"] }, {
       codeVersion: "v2",
       branch: null,
       queueBase: "",
+      pullNumber: null,
       job: "",
     }),
   ];
@@ -262,11 +298,12 @@ describe("the runs that a policy decides by", () => {
     const found = policyRuns(runs, {
       testNos: new Set([1, 2, 3]),
       brokenRuns: new Set([runs[1]!.submissionId]),
-      base: ["main"],
+      base: "main",
+      isBaseGuessed: false,
       disrupted: (id) => id === runs[0]!.submissionId ? [1] : [],
     });
-    const first = { codeVersion: "v1", isMassFailure: false, isOnBase: true };
-    const second = { codeVersion: "v2", isMassFailure: true, isOnBase: false };
+    const first = { codeVersion: "v1", isMassFailure: false, isOnBase: true, change: null };
+    const second = { codeVersion: "v2", isMassFailure: true, isOnBase: false, change: null };
     assert.deepEqual([...found], [
       [1, [
         { recordedAt: 1, ...first, results: [false, true], isDisrupted: true },
@@ -277,13 +314,43 @@ describe("the runs that a policy decides by", () => {
     ]);
   });
 
+  it("are of a pull request, or of a branch other than the base branch", () => {
+    type Place = [branch: string | null, queueBase: string, pullNumber: number | null];
+    const changes = (places: Place[], isBaseGuessed = false) => {
+      const runs = places.map(([branch, queueBase, pullNumber], index) =>
+        runOf(index, { 1: ["positive"] }, {
+          ...{ codeVersion: "v1", job: "" },
+          ...{ branch, queueBase, pullNumber },
+        })
+      );
+      const options = { testNos: new Set([1]), brokenRuns: new Set<string>(), disrupted: () => [] };
+      return policyRuns(runs, { ...options, base: "main", isBaseGuessed })
+        .get(1)!.map(({ change }) => change);
+    };
+    const queue = "gh-readonly-queue/main/pr-7-0123456789abcdef";
+    // CI may tell the open pull request of a base branch that is not the default branch.
+    assert.deepEqual(
+      changes([["main", "", null], ["main", "", 5], [null, "", null], ["", "", 6]]),
+      [null, null, null, "#6"],
+    );
+    assert.deepEqual(
+      changes([["fix", "", null], ["fix", "", 7], [queue, "main", 7], [queue, "main", null]]),
+      ["#7", "#7", "#7", null],
+    );
+    assert.deepEqual(changes([["release", "", null], ["fix", "main", null]]), ["release", null]);
+    // Only the branch with most builds: it may be that of a change.
+    assert.deepEqual(changes([["main", "", null], [null, "", null]], true), ["main", null]);
+  });
+
   it("have no disruption that another upload of an unknown job would prove", () => {
     const isDisrupted = (job: string, kinds: ("negative" | "positive")[]) => {
-      const run = runOf(1, { 1: kinds }, { codeVersion: "v1", branch: "main", queueBase: "", job });
+      const facts = { codeVersion: "v1", branch: "main", queueBase: "", pullNumber: null };
+      const run = runOf(1, { 1: kinds }, { ...facts, job });
       const [own] = policyRuns([run], {
         testNos: new Set([1]),
         brokenRuns: new Set(),
-        base: ["main"],
+        base: "main",
+        isBaseGuessed: false,
         disrupted: () => [1],
       }).get(1)!;
       return own!.isDisrupted;

@@ -255,6 +255,7 @@ class Year {
       isDisrupted: false,
       // Builds of the year have no branches.
       isOnBase: false,
+      change: null,
       causes: [],
     };
     const index = this.#passes.length;

@@ -102,9 +102,49 @@ describeWithDatabase("quarantine apply", (database) => {
       });
     }
     const apply = async () => (await cli("quarantine apply --org bases --dry-run")).stdout;
-    assert.match(await apply(), /^enter\t/);
+    assert.match(await apply(), /^skip\t.*\t5 disruptions of 1 change, .*: needs 3 code versions/);
     await cli("repo set acme/project --org bases --base next");
     assert.match(await apply(), /^skip\t.*failed in each of its last 5 runs on next: broken/);
+  });
+
+  it("does not quarantine what one change alone has broken now and then", async () => {
+    const other = await createFixture(database(), { name: "racers" });
+    const race = await other.addRepository("acme", "race");
+    const passes = Array.from({ length: 9 }, () => ({ name: "pays" }));
+    const push = (version: number, more: { branch?: string; pullNumber?: number }) =>
+      other.upload(race, flaky("pays"), {
+        commitOid: `9ace000${version}`,
+        recordedAt: NOW - DAY + version,
+        job: "unit",
+        ...more,
+      });
+    const apply = async () => (await cli("quarantine apply --org racers --dry-run")).stdout;
+    await other.upload(race, passes, { branch: "main", recordedAt: NOW - 2 * DAY });
+    await push(1, { branch: "pay" });
+    await push(2, { branch: "pay", pullNumber: 7 });
+    await push(3, { branch: "", pullNumber: 7 });
+    await push(4, { branch: "gh-readonly-queue/main/pr-7-9ace0004", pullNumber: 7 });
+    assert.match(
+      await apply(),
+      /^skip\t.*\t4 disruptions of 1 change, .*: needs 3 code versions or changes$/m,
+    );
+    await push(5, { branch: "main" });
+    await push(6, { branch: "search" });
+    assert.match(await apply(), /^enter\t.*\t6 disruptions at 1 code version and of 2 changes, /);
+  });
+
+  it("takes a branch for a change that is the base branch only because it has most builds", async () => {
+    const other = await createFixture(database(), { name: "guess" });
+    const race = await other.addRepository("acme", "race");
+    for (const version of [1, 2, 3]) {
+      const results = [...flaky("pays"), ...Array.from({ length: 9 }, () => ({ name: "pays" }))];
+      const commit = { commitOid: `9ace000${version}`, recordedAt: NOW - DAY + version };
+      await other.upload(race, results, { ...commit, branch: "pay" });
+    }
+    const apply = async () => (await cli("quarantine apply --org guess --dry-run")).stdout;
+    assert.match(await apply(), /^skip\t.*\t3 disruptions of 1 change, .*: needs 3 code versions/);
+    await cli("repo set acme/race --org guess --base pay");
+    assert.match(await apply(), /^enter\t.*\t3 disruptions at 3 code versions, /);
   });
 
   it("does not count disruptions of a broken environment", async () => {
