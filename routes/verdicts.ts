@@ -190,11 +190,12 @@ export const verdicts = defineJsonRoute({
     ),
     expected_files: schemas.nullable(
       v.array(schemas.object("ExpectedFile", {
-        file: schemas.text('"" for a class of tests without a file'),
-        class: schemas.text("Class of one of its tests"),
+        file: schemas.text('"" for a class or suite of tests without a file'),
+        class: schemas.text('Class of one of its tests; "" for a suite of tests without a class'),
+        suite: schemas.text('"" for a file or class'),
       })),
       "With expected_files: the files that ran in each of the last 3 submissions of this job, environment and " +
-        "shard on the base branch, and the classes of tests without a file",
+        "shard on the base branch, the classes of tests without a file, and the suites of tests with neither",
     ),
     outage: schemas.nullable(
       schemas.object("Outage", { runs: v.array(outageRunSchema) }),

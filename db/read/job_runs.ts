@@ -47,10 +47,7 @@ export function isRunOfJob(
     ${buildUrl === "" ? sql`` : sql`and s.build_url <> ${buildUrl}`}`;
 }
 
-/**
- * The files that ran in each of the last 3 runs of a job, and the classes of tests without one, sorted;
- * `null` with fewer runs.
- */
+/** {@linkcode placesInAll} of the last 3 runs of a job; `null` with fewer runs. */
 export async function loadExpectedPlaces(
   sql: Queryable,
   { repositoryId, ...job }: ComparedJob,
@@ -76,14 +73,14 @@ export function ranTestNos({ results }: Run<"results">): number[] {
   return ran;
 }
 
-/** The files and classes of the tests of some runs, by test_no. */
+/** The files, classes and suites of the tests of some runs, by test_no. */
 export async function loadPlaces(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: readonly Iterable<number>[] },
 ): Promise<(testNo: number) => TestPlace> {
   const wanted = new Set(testNos.flatMap((ofRun) => [...ofRun]));
   const tests = wanted.size === 0 ? [] : await sql<(TestPlace & { testNo: number })[]>`
-    select test_no as "testNo", file, class from test
+    select test_no as "testNo", file, class, suite from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, wanted)})`;
   const byTest = new Map(tests.map((test) => [test.testNo, test]));
   return (testNo) => byTest.get(testNo)!;

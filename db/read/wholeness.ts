@@ -91,7 +91,7 @@ function isBeforeBuild(tx: Queryable, parts: readonly BuildPart[]) {
   return tx`s.submission_id < decode(${first}, 'hex')`;
 }
 
-/** By upload: the files, and the classes of tests without one, of each of the last 3 runs of its job that it lacks. */
+/** By upload: the places of each of the last 3 runs of its job that it lacks. */
 async function loadMissingPlaces(
   tx: Queryable,
   { repositoryId, parts, base }: Build,

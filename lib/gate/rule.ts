@@ -96,7 +96,7 @@ export const CAUSES = ["seen", "any"] as const;
 export interface EarlierRuns extends UsualCounts {
   /** The fingerprints of the disruptions of the failed tests, by {@linkcode identityKey}. */
   causes: ReadonlyMap<string, readonly string[]>;
-  /** The files and classes that ran in each of the last 3; `null` when unknown. */
+  /** The files, classes and suites that ran in each of the last 3; `null` when unknown. */
   expectedPlaces: readonly TestPlace[] | null;
 }
 

@@ -90,11 +90,14 @@ export function isWithoutTest(
   return ran === 0 && unchecked !== null;
 }
 
-/** A file with tests and the class of one of them, or a class of tests without a file. */
+/** A file with the class of one of its tests, a class of tests without a file, or a suite of tests with neither. */
 export interface TestPlace {
-  /** `""` for a class of tests without a file. */
+  /** `""` for a class or suite of tests without a file. */
   file: string;
+  /** `""` for a suite. */
   class: string;
+  /** `""` for a file or class. */
+  suite: string;
 }
 
 /** What is in the reports of a run. */
@@ -102,34 +105,41 @@ export interface ReportedPlaces {
   files: ReadonlySet<string>;
   classes: ReadonlySet<string>;
   classesWithoutFile: ReadonlySet<string>;
+  suitesWithoutClass: ReadonlySet<string>;
 }
 
 export function placesOf(tests: Iterable<TestPlace>): ReportedPlaces {
   const files = new Set<string>();
   const classes = new Set<string>();
   const classesWithoutFile = new Set<string>();
-  for (const { file, class: className } of tests) {
+  const suitesWithoutClass = new Set<string>();
+  for (const { file, class: className, suite } of tests) {
     classes.add(className);
+    if (className === "") suitesWithoutClass.add(suite);
     if (file === "") classesWithoutFile.add(className);
     else files.add(file);
   }
-  return { files, classes, classesWithoutFile };
+  return { files, classes, classesWithoutFile, suitesWithoutClass };
 }
 
-/** The files in each of some runs, and the classes of tests without one, sorted by file and class. */
+/** The files in each of some runs, the classes of tests without one, and the suites of those with neither, sorted. */
 export function placesInAll(runs: readonly (readonly TestPlace[])[]): TestPlace[] {
   const [latest = new Map<string, TestPlace>(), ...before] = runs.map((tests) => {
     const places = new Map<string, TestPlace>();
-    for (const { file, class: className } of tests) {
-      const key = JSON.stringify(file === "" ? { className } : { file });
+    for (const { file, class: className, suite } of tests) {
+      const place = { file, class: className, suite: file || className ? "" : suite };
+      const key = JSON.stringify(file === "" ? [className, place.suite] : file);
       const known = places.get(key);
-      if (!known || className < known.class) places.set(key, { file, class: className });
+      if (!known || className < known.class) places.set(key, place);
     }
     return places;
   });
   return [...latest].filter(([key]) => before.every((places) => places.has(key)))
     .map(([, place]) => place)
-    .sort((a, b) => compareTexts(a.file, b.file) || compareTexts(a.class, b.class));
+    .sort((a, b) =>
+      compareTexts(a.file, b.file) || compareTexts(a.class, b.class) ||
+      compareTexts(a.suite, b.suite)
+    );
 }
 
 /**
@@ -138,11 +148,14 @@ export function placesInAll(runs: readonly (readonly TestPlace[])[]): TestPlace[
  */
 export function missingPlaces(
   expected: readonly TestPlace[],
-  { files, classes, classesWithoutFile }: ReportedPlaces,
+  { files, classes, classesWithoutFile, suitesWithoutClass: suites }: ReportedPlaces,
 ): TestPlace[] {
-  return expected.filter(({ file, class: className }) =>
-    file === "" ? !classes.has(className) : !files.has(file) && !classesWithoutFile.has(className)
-  );
+  return expected.filter(({ file, class: className, suite }) => {
+    if (file !== "") return !files.has(file) && !classesWithoutFile.has(className);
+    if (className !== "") return !classes.has(className);
+    // Without a name, as a service of an earlier version says: any.
+    return suite === "" ? suites.size === 0 : !suites.has(suite);
+  });
 }
 
 /** Named at most. */
@@ -170,7 +183,9 @@ export function sayNotWhole(
   const parts = missing === null ? [] : [missing];
   const ended = places.length + cutOffReportCount;
   if (ended > 0) {
-    const names = places.slice(0, MAX_NAMED).map(({ file, class: className }) => file || className);
+    const names = places.slice(0, MAX_NAMED).map(({ file, class: className, suite }) =>
+      file || className || suite || "tests without a suite"
+    );
     const more = places.length > MAX_NAMED ? ", ..." : "";
     const which = places.length === 0
       ? ""

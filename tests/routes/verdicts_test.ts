@@ -265,11 +265,12 @@ describeWithDatabase("verdicts", (database) => {
   it("come with the files that ran in each of the last 3 runs of the job, on request", async () => {
     const other = await fixture.addRepository("acme", "files");
     const run = async (files: string[], more = {}) => {
-      const tests = files.map((file, index) => ({
-        name: `${index}`,
-        file: file.startsWith("Class") ? "" : file,
-        class: file.startsWith("Class") ? file : "c",
-      }));
+      const tests = files.map((file, index) => {
+        const name = `${index}`;
+        if (file.startsWith("Class")) return { name, file: "", class: file, suite: "s" };
+        if (file.startsWith("Suite")) return { name, file: "", class: "", suite: file };
+        return { name, file, class: "c", suite: "s" };
+      });
       await fixture.upload(other, tests, {
         job: "unit",
         branch: "main",
@@ -283,21 +284,25 @@ describeWithDatabase("verdicts", (database) => {
     const path = "/api/repos/acme/files/verdicts?tests=0123456789abc&run_job=unit";
     const expected = async (more = "&expected_files=true") =>
       (await bodyOf(await fixture.get(path + more), VERDICTS)).expected_files;
-    await run(["a.ts", "b.ts", "ClassA"]);
-    await run(["a.ts", "b.ts", "ClassA"]);
+    await run(["a.ts", "b.ts", "ClassA", "SuiteA", "SuiteB"]);
+    await run(["a.ts", "b.ts", "ClassA", "SuiteA"]);
     assert.equal(await expected(), null);
-    await run(["a.ts", "ClassA", "new.ts"]);
+    await run(["a.ts", "ClassA", "new.ts", "SuiteA"]);
     await run(["b.ts"], { branch: "other" });
     await run(["b.ts"], { job: "other" });
-    const both = [{ file: "", class: "ClassA" }, { file: "a.ts", class: "c" }];
-    assert.deepEqual(await expected(), both);
+    const all = [
+      { file: "", class: "", suite: "SuiteA" },
+      { file: "", class: "ClassA", suite: "" },
+      { file: "a.ts", class: "c", suite: "" },
+    ];
+    assert.deepEqual(await expected(), all);
     assert.equal(await expected(""), null);
     // The upload of this very run says nothing about it.
     await run(["b.ts"], { buildUrl: "https://ci.example/own" });
     const own = `&expected_files=true&run_build_url=${
       encodeURIComponent("https://ci.example/own")
     }`;
-    assert.deepEqual(await expected(own), both);
+    assert.deepEqual(await expected(own), all);
     assert.deepEqual(await expected(), []);
   });
 

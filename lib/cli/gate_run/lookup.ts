@@ -338,7 +338,11 @@ const VERDICT_LIST = v.object({
   base_test_counts: v.array(v.number()),
   expected_skipped_count: v.nullable(v.number()),
   // A service of an earlier version does not know them.
-  expected_files: v.nullish(v.array(v.object({ file: v.string(), class: v.string() }))),
+  expected_files: v.nullish(v.array(v.object({
+    file: v.string(),
+    class: v.string(),
+    suite: v.optional(v.string(), ""),
+  }))),
   outage: v.nullable(v.object({ runs: v.array(MASS_FAILURE_RUN) })),
 });
 

@@ -351,13 +351,20 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   ["a suite does not list all tests", { reports: [CUT_OFF] }, 1, "8 tests in the totals, 6 listed"],
   [
     "a file is missing, however many tests it has",
-    { missingPlaces: [{ file: "pay.test.ts", class: "pay" }] },
+    { missingPlaces: [{ file: "pay.test.ts", class: "pay", suite: "" }] },
     1,
     "1 test process ended without a report, unlike the last 3 runs on the base branch: pay.test.ts",
   ],
   [
     "classes without a file are missing",
-    { missingPlaces: [{ file: "", class: "Cart" }, { file: "", class: "Pay" }], maxMissing: 100 },
+    {
+      missingPlaces: [{ file: "", class: "Cart", suite: "" }, {
+        file: "",
+        class: "",
+        suite: "Pay",
+      }],
+      maxMissing: 100,
+    },
     1,
     "2 test processes ended without a report, unlike the last 3 runs on the base branch: Cart, Pay",
   ],
@@ -487,7 +494,7 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
   missingPlaces: fc.oneof(
     fc.constant([]),
     fc.constant([]),
-    fc.array(fc.record({ file: text, class: text }), { maxLength: 2 }),
+    fc.array(fc.record({ file: text, class: text, suite: text }), { maxLength: 2 }),
   ),
   environment: fc.constant(""),
   unclear: fc.oneof(fc.constant([]), fc.array(test, { maxLength: 1 })),
@@ -610,7 +617,7 @@ describe("the rule of the gate, for any input", () => {
       { reports: [CUT_OFF] },
       { failed: [{ ...PAYS, fingerprint: OTHER_CAUSE }] },
       ran(10),
-      { missingPlaces: [{ file: "a.ts", class: "" }] },
+      { missingPlaces: [{ file: "a.ts", class: "", suite: "" }] },
       { counts: { ran: 98, skipped: 2, failed: 40 } },
       { maxExcused: 0 },
     ];

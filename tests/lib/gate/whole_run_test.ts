@@ -13,14 +13,18 @@ import {
   type TestPlace,
 } from "../../../lib/gate/whole_run.ts";
 
-const test = (file: string, className: string) => ({
-  suite: "",
+const test = (file: string, className: string, suite = "") => ({
+  suite,
   class: className,
   name: "a",
   file,
 });
 
-const place = (file: string, className: string): TestPlace => ({ file, class: className });
+const place = (file: string, className: string, suite = ""): TestPlace => ({
+  suite,
+  class: className,
+  file,
+});
 
 describe("a place that is expected in a run", () => {
   it("is a file, or a class of tests without one, that is in each of the earlier runs", () => {
@@ -40,6 +44,20 @@ describe("a place that is expected in a run", () => {
   it("is a class where tests have no file", () => {
     const expected = [place("", "Cart"), place("", "Pay")];
     assert.deepEqual(missingPlaces(expected, placesOf([test("", "Cart")])), [place("", "Pay")]);
+  });
+
+  it("is a suite where tests have neither file nor class", () => {
+    const tests = [test("", "", "pay"), test("", "", "cart"), test("", "Tax", "x")];
+    const expected = [place("", "", "cart"), place("", "", "pay"), place("", "Tax")];
+    assert.deepEqual(placesInAll([tests, tests, tests]), expected);
+    assert.deepEqual(missingPlaces(expected, placesOf(tests)), []);
+    const missing = missingPlaces(expected, placesOf([test("", "Tax", "pay"), tests[1]!]));
+    assert.deepEqual(missing, [place("", "", "pay")]);
+    // It has its file now.
+    assert.deepEqual(missingPlaces([place("", "", "pay")], placesOf([test("a", "", "pay")])), []);
+    // As a service of an earlier version says.
+    assert.deepEqual(missingPlaces([place("", "")], placesOf(tests)), []);
+    assert.deepEqual(missingPlaces([place("", "")], placesOf([test("", "Tax")])), [place("", "")]);
   });
 
   it("is found by its class where only one of the two names the file", () => {

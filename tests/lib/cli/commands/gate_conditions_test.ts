@@ -122,6 +122,13 @@ describe("gate and a file that did not load", () => {
     assert.equal(requests.at(-1)!.searchParams.get("expected_files"), "true");
   });
 
+  it("excuses nothing without a suite, where tests have neither file nor class", async () => {
+    const usual = { ...USUAL, expected_files: [{ file: "", class: "", suite: "pay" }] };
+    const { code, stdout } = await gate({ ...FLAKY, earlier: usual }, reportWith({ passed: 11 }));
+    assert.equal(code, 1);
+    assert.match(stdout, /^exit code 1\t1 test process ended without a report, .*: pay$/m);
+  });
+
   it("excuses as before where the service knows no files", async () => {
     const { code } = await gate({ ...known, earlier: USUAL }, reportWith({ passed: 11 }));
     assert.equal(code, 0);

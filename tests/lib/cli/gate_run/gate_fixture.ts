@@ -41,7 +41,7 @@ interface EarlierAnswer {
   base_test_counts: number[];
   expected_skipped_count: number | null;
   outage: { runs: MassFailureRun[] } | null;
-  expected_files?: { file: string; class: string }[] | null;
+  expected_files?: { file: string; class: string; suite?: string }[] | null;
   mass_failure?: "outage" | "together" | null;
 }
 
