@@ -164,6 +164,7 @@ describe("the architecture", () => {
       "lib/report/file_chunks.ts": ["node:fs"],
       "lib/report/path_prefix.ts": ["node:fs"],
       "lib/report/report_files.ts": ["node:fs"],
+      "lib/report/unread_reports.ts": ["node:fs"],
       "lib/webhook/retry.ts": ["Math.random"],
       "lib/webhook/signature.ts": ["randomBytes"],
     });

@@ -32,8 +32,6 @@ export interface BuildFailure extends TestIdentity, FailureIn {
   causes: string[];
 }
 
-type Identities = Awaited<ReturnType<typeof loadIdentities>>;
-
 /**
  * The tests that failed in any of the submissions of a build, in the order of their names, the others whose outcome is
  * unknown at last, and how many ran.
@@ -70,17 +68,18 @@ export async function loadBuildFailures(
   ]);
   const byTest = Map.groupBy(negatives, ({ testNo }) => testNo);
   const unclearNos = unclearTests(runs).filter((testNo) => !byTest.has(testNo));
-  const testNos = [...byTest.keys()];
-  const [identities, unclear] = await Promise.all(
-    [testNos, unclearNos].map((testNos) =>
-      loadIdentities(tx, { repositoryId, idPrefix, testNos, isSorted: true })
-    ),
-  ) as [Identities, Identities];
-  const failed = failedTests(runs, testNos, {
+  const identities = await loadIdentities(tx, {
+    repositoryId,
+    idPrefix,
+    testNos: [...byTest.keys(), ...unclearNos],
+    isSorted: true,
+  });
+  const failed = failedTests(runs, byTest.keys(), {
     hasFile: (testNo) => identities.get(testNo)!.file !== "",
   });
-  const failures = [...identities].map(([testNo, { id, ...identity }]) => {
-    const ofTest = byTest.get(testNo)!;
+  const failures = [...identities].flatMap(([testNo, { id, ...identity }]) => {
+    const ofTest = byTest.get(testNo);
+    if (!ofTest) return [];
     const last = failed.get(testNo) ?? [];
     const failedIn = ofTest.filter(({ submissionId }) => last.includes(submissionId))
       .map(({ submissionId, textId }) => ({ submissionId, textId }));
@@ -97,5 +96,9 @@ export async function loadBuildFailures(
       causes: splitFingerprints(causes),
     };
   });
-  return { failures, unclear: [...unclear.values()], ranTestCount: countRanTests(runs) };
+  return {
+    failures,
+    unclear: [...identities].filter(([testNo]) => !byTest.has(testNo)).map(([, test]) => test),
+    ranTestCount: countRanTests(runs),
+  };
 }
