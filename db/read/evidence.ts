@@ -9,7 +9,7 @@ import {
 } from "../../lib/analysis/repetition/submissions.ts";
 import { SelectedTests, type TestList } from "../../lib/analysis/run.ts";
 import { isMassFailure } from "../../lib/analysis/test_counts.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { countsForBase } from "../../lib/evidence/base_branch.ts";
 import {
   countBaseRuns,
@@ -22,6 +22,7 @@ import {
   NO_BASE_RUNS,
 } from "../../lib/evidence/evidence.ts";
 import { type CauseCount, massFailureOf } from "../../lib/evidence/mass_failure.ts";
+import { findRepairedBreakages } from "../../lib/evidence/repaired_breakages.ts";
 import { blameOf } from "../../lib/evidence/shares.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
@@ -241,17 +242,28 @@ async function loadKnown(
     implied.in(one.results).forEach(add);
   }
   const baseRuns = countBaseRuns(onBase, { selected, implied });
+  const breakages = findRepairedBreakages(onBase.filter(({ isSameJob }) => isSameJob), {
+    testNos: testNos.filter((testNo) => (baseRuns.get(testNo)?.failedCount ?? 0) > 0),
+    implied,
+  });
   const isOfJob = new Map(onBase.map((one) => [one.submissionId, one.isSameJob]));
   const before = runsBefore(ofChange, { selected, implied, run });
   return (testNo: number | null) => {
     const ofBase = baseRuns.get(testNo!) ?? NO_BASE_RUNS;
+    const ofTest = breakages.get(testNo!) ?? [];
+    const isOfBreakage = ({ submissionId }: KnownRun) =>
+      ofTest.some(({ start, end }) =>
+        start <= recordedAtOf(submissionId) && recordedAtOf(submissionId) <= end
+      );
     return {
       passedIn: passed.get(testNo!) ?? null,
       base: ofBase,
-      failures: (failures.get(testNo!) ?? []).map((one) => ({
-        ...one,
-        isCounted: isOfJob.get(one.submissionId) === ofBase.isOfJob,
-      })),
+      failures: (failures.get(testNo!) ?? [])
+        .filter((one) => !isOfBreakage(one))
+        .map((one) => ({
+          ...one,
+          isCounted: isOfJob.get(one.submissionId) === ofBase.isOfJob,
+        })),
       before: before.get(testNo!) ?? null,
     };
   };

@@ -79,8 +79,11 @@ export class EvidenceRules {
     const onBase = this.sameJobIfAny(ran.filter((one) => this.isBaseOf(one, run)), run);
     const latest = onBase.filter((one) => one.commit !== run.commit && !this.#outages.has(one))
       .at(-1);
+    const ofJob = onBase.filter((one) => isSameJob(one, run) && !this.#outages.has(one));
+    const breakages = repairedBreakages(ofJob, name);
     const failed = ran.filter((one) =>
-      hasFailed(one, name) && (run.branch !== "" || this.isBaseOf(one, run))
+      hasFailed(one, name) && (run.branch !== "" || this.isBaseOf(one, run)) &&
+      !breakages.some((broken) => one.at >= broken[0]!.at && one.at <= broken.at(-1)!.at)
     );
     const atOtherCode = failed.filter((one) => one.commit !== run.commit);
     const neverFailed = onBase.length >= 20 && !onBase.some((one) => hasFailed(one, name));
@@ -273,6 +276,20 @@ export class EvidenceRules {
     if (rate !== null) return rate < 0.5 ? "yours" : "unclear";
     return ["together", "new_test", "first"].includes(evidence) ? "yours" : "unclear";
   }
+}
+
+/** The stretches of at least three runs in a row without a pass, after which at least twenty had no failure. */
+function repairedBreakages(runs: PlainRun[], name: string): PlainRun[][] {
+  const isBroken = (one: PlainRun | undefined) =>
+    one !== undefined && hasFailed(one, name) && !hasPassed(one, name);
+  return runs.flatMap((first, index) => {
+    if (!isBroken(first) || isBroken(runs[index - 1])) return [];
+    const length = [...runs.slice(index), undefined].findIndex((one) => !isBroken(one));
+    const after = runs.slice(index + length, index + length + 20);
+    return length >= 3 && after.length === 20 && !after.some((one) => hasFailed(one, name))
+      ? [runs.slice(index, index + length)]
+      : [];
+  });
 }
 
 function isOfQueue({ branch }: PlainRun): boolean {

@@ -160,7 +160,7 @@ describeWithDatabase("the evidence of an upload", (database) => {
   it("rests on the latest 10,000 failures of a test: one that is broken for months is not read whole", async () => {
     const code = (days: number) => ({ recordedAt: NOW - days * DAY });
     await upload({ a: "seen before" }, code(80));
-    await passes(20);
+    await passes(10);
     const other = Array(9_999).fill("something else");
     await uploadAttempts({ a: other }, code(40));
     const seen = await upload({ a: "seen before" }, MINE);
@@ -402,6 +402,24 @@ describeWithDatabase("the evidence of an upload", (database) => {
     await upload(broken, { ...MINE, commitOid: "aaaaaaa1" });
     const merged = await evidenceOf(await upload(broken, { commitOid: "aaaaaaa1" }));
     assert.deepEqual(merged.t0, ["together", null]);
+  });
+
+  it("is not that it was broken on the base branch, where twenty runs passed since it was repaired", async () => {
+    await upload({ a: "slow" });
+    await passes(1);
+    for (let run = 0; run < 3; run++) await upload({ a: "broken" });
+    await upload({ a: "broken" }, { branch: "theirs" });
+    await upload({ a: "broken" });
+    await passes(19);
+    const early = await upload({ a: "broken" }, MINE);
+    assert.equal((await evidenceOf(early)).a![0], "seen_elsewhere");
+    const { organizationId } = fixture.organization;
+    await deleteSubmission(database().sql, { organizationId, key: early.key });
+    await passes(1);
+    const reverted = await upload({ a: "broken" }, MINE);
+    assert.deepEqual(await evidenceOf(reverted), { a: ["new_cause", null] });
+    const slow = await upload({ a: "slow" }, { branch: "another" });
+    assert.equal((await evidenceOf(slow)).a![0], "seen_elsewhere");
   });
 
   it("is not that it failed at the same commit, where only one of the two runs has a tree", async () => {
