@@ -36,12 +36,12 @@ export class FilesToPack {
     this.add(isFound ? path : `${path}.xml`, file);
   }
 
-  /** @param path inside the archive, unless another file has it */
+  /** @param path inside the archive; a file with the path of another is of another folder */
   add(path: string, file: Omit<FileToPack, "path">): void {
     const wanted = path;
     let no = this.#nextNo.get(wanted) ?? 2;
     while (this.#usedPaths.has(path)) {
-      path = wanted.replace(/(~\d+)?(\.[^./]*)?$/, `~${no++}$2`);
+      path = wanted.replace(/[^/]*$/, `${no++}/$&`);
     }
     this.#nextNo.set(wanted, no);
     this.#usedPaths.add(path);

@@ -232,10 +232,10 @@ async function contentsOfFiles(
   if (Object.keys(missing).length > 0) throw new UploadError(400, missing);
   const packed = new FilesToPack();
   let codeowners: string | null = null;
-  for (const { part, name, start, size } of received) {
+  for (const { part, path, start, size } of withPaths(received)) {
     const open = () => rangeOf(handle, start, size);
-    if (part === "coverage") packed.add(pathOf(part, name), { size, open });
-    else if (part === "report") await packed.addReport(pathOf(part, name), { size, open });
+    if (part === "coverage") packed.add(path, { size, open });
+    else if (part === "report") await packed.addReport(path, { size, open });
     else if (codeowners !== null || size > LIMITS.codeownersBytes) {
       const problem = `expected one file of at most ${LIMITS.codeownersBytes} bytes`;
       throw new UploadError(400, { codeowners: [problem] });
@@ -283,7 +283,30 @@ function claimedCi(claims: ClaimedRun | undefined, given: string): string {
   return isOther ? ci : formatCi({ ...known, ...claims!.pullVariables });
 }
 
-function pathOf(part: "report" | "coverage", name: string): string {
+/**
+ * The files with their paths in the archive. Reports of one name are of different folders, such as packages, which
+ * curl does not send: then numbers take their place, and a name that comes again is in the next folder.
+ */
+function withPaths(files: readonly FormFile[]): (FormFile & { path: string })[] {
+  let folder = 1;
+  let names = new Set<string>();
+  const placed = files.map((file) => {
+    const path = pathOf(file);
+    if (file.part !== "report") return { ...file, path, folder: 0 };
+    if (names.has(path)) {
+      folder++;
+      names = new Set();
+    }
+    names.add(path);
+    return { ...file, path, folder };
+  });
+  if (folder === 1) return placed;
+  return placed.map(({ folder, path, ...file }) => (
+    { ...file, path: folder === 0 ? path : path.replace("/", `/${folder}/`) }
+  ));
+}
+
+function pathOf({ part, name }: FormFile): string {
   const plain = name.replaceAll(/\p{Cc}/gu, "_").slice(-MAX_NAME_CHARACTERS);
   const path = archivePath(part === "report" ? "test-results" : "coverage", plain);
   return path.endsWith("/") ? `${path}${part}` : path;

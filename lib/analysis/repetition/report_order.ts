@@ -44,9 +44,10 @@ const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z]
 /**
  * Whether the paths of two reports say that they ran different things: in another part of it, as in
  * `shard_2_of_8/test.xml`, or under the same name in another folder, as of another module or package. A
- * folder that is named like a rerun does not count.
+ * folder that is named like a rerun does not count. An archive loses the folders of two reports with one path.
  */
 export function ranElsewhere(earlier: string, later: string): boolean {
+  if (earlier === later) return true;
   const paths = [earlier, later].map((path) => path.replaceAll("\\", "/"));
   const start = commonFolder(paths).length;
   const [part, other] = paths.map((path) => partsOf(path.slice(start))) as [number[], number[]];

@@ -59,8 +59,8 @@ const COVERAGE_FOLDER = "coverage/";
 const SNIFFED_BYTES = 4_096;
 
 /**
- * Reads an archive to its end, which proves that it is complete. The last of repeated paths
- * counts. @throws {ReportError} when it is damaged, exceeds a limit or has invalid metadata
+ * Reads an archive to its end, which proves that it is complete. Of repeated
+ * paths the last counts, but each report: `tar -C a junit.xml -C ../b junit.xml` packs those of two folders. @throws {ReportError} when it is damaged, exceeds a limit or has invalid metadata
  */
 export async function inspectArchive(
   source: ArchiveSource,
@@ -72,7 +72,7 @@ export async function inspectArchive(
   let ci = "";
   let pathPrefixes = "";
   let codeowners: string | null = null;
-  const reports = new Map<string, ArchivedFile>();
+  const reports: ArchivedFile[] = [];
   const coverage = new Map<string, ArchivedFile>();
   const skip = (path: string, reason: string) =>
     options.onNote?.(`${source.name}: ${path}: ${reason}: skipped`);
@@ -97,7 +97,7 @@ export async function inspectArchive(
     } else if (path.startsWith(COVERAGE_FOLDER)) {
       coverage.set(path, { path: insidePath(path), ordinal });
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
-      if (await isReport(entry)) reports.set(path, { path: insidePath(path), ordinal });
+      if (await isReport(entry)) reports.push({ path: insidePath(path), ordinal });
       else skip(path, "is not a report");
     } else if (path.startsWith("/") || path.split("/").includes("..")) {
       skip(excerpt(path), "leads out of the archive");
@@ -108,7 +108,7 @@ export async function inspectArchive(
     ci,
     pathPrefixes,
     codeowners,
-    reports: inOrderOfAttempts([...reports.values()]),
+    reports: inOrderOfAttempts(reports),
     coverage: [...coverage.values()].sort((a, b) => a.ordinal - b.ordinal),
     digest: digest.digest("hex"),
   };

@@ -112,6 +112,51 @@ describe("packing an upload in a worker thread", () => {
     );
   });
 
+  const failed = '<testsuite name="s"><testcase classname="c" name="x"><failure message="m"/>' +
+    '</testcase><testcase classname="c" name="y"/><testcase classname="d" name="z"/></testsuite>';
+  const passed = '<testsuite name="s"><testcase classname="c" name="x"/>' +
+    '<testcase classname="c" name="y"/></testsuite>';
+  const configurationsOf = async (body: string | Uint8Array, given?: Partial<UploadToPack>) => {
+    const { archive, notes } = await pack(body, given);
+    const { reports } = await inspectArchive(fileSource(archive.path));
+    const [, files = ""] = /^2 tests stand in several reports, such as "x" in (.*), which do not/
+      .exec(notes.join("\n")) ?? [];
+    const texts = [...reports.map(({ path }) => path), files];
+    return texts.map((text) => text.replaceAll(/(?:\w+: )?test-results\//g, ""));
+  };
+
+  it("keeps reports of one name apart: they are of different folders, and no attempts", async () => {
+    const names = {
+      "junit.xml": "junit.xml",
+      "": "report",
+      "a/j.xml": "a/j.xml",
+      "..\\j.xml": "j.xml",
+    };
+    for (const [name, path] of Object.entries(names)) {
+      assert.deepEqual(
+        await configurationsOf(formOf([["report", name, failed], ["report", name, passed]])),
+        [`1/${path}`, `2/${path}`, `1/${path} and 2/${path}`],
+      );
+    }
+    const name = "test-results/junit.xml";
+    const archive = await archiveOf([[name, failed], [name, passed]]);
+    assert.deepEqual(
+      await configurationsOf(archive, { contentType: "application/gzip" }),
+      ["junit.xml", "junit.xml", "junit.xml and junit.xml"],
+    );
+  });
+
+  it("takes a name that comes again for the first one of the next folder", async () => {
+    const paths = async (...names: string[]) =>
+      (await configurationsOf(formOf(names.map((name, no) => ["report", name, reportOf(`${no}`)]))))
+        .slice(0, -1);
+    assert.deepEqual(
+      await paths("a.xml", "a-rerun.xml", "a.xml", "b.xml", "a.xml", "a-rerun.xml"),
+      ["1/a.xml", "1/a-rerun.xml", "2/a.xml", "2/b.xml", "3/a.xml", "3/a-rerun.xml"],
+    );
+    assert.deepEqual(await paths("a.xml", "a-rerun.xml"), ["a.xml", "a-rerun.xml"]);
+  });
+
   it("keeps the parts apart, whatever their sizes and order", async () => {
     const sizes = [0, 1, 70_000, 0, 3_000_000, 5, 262_144, 262_143, 0];
     const texts = sizes.map((size, no) => `<!--${String(no).repeat(size)}-->${reportOf(`${no}`)}`);

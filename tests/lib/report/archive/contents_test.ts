@@ -91,7 +91,7 @@ describe("the contents of an archive", () => {
     ]);
   });
 
-  it("count a path that occurs twice once: the last", async () => {
+  it("count the last of a path that occurs twice, but each report", async () => {
     const bytes = await archiveOf([
       ["test_results/a.xml", reportOf("old")],
       ["test_results/b.xml", reportOf("b")],
@@ -99,7 +99,7 @@ describe("the contents of an archive", () => {
       ["buildpulse.yml", ":commit: old\n"],
       ["buildpulse.yml", ":commit: new\n"],
     ]);
-    assert.deepEqual(await textsOf(bytes), [reportOf("new"), reportOf("b")]);
+    assert.deepEqual(await textsOf(bytes), [reportOf("old"), reportOf("new"), reportOf("b")]);
     assert.equal((await inspectArchive(sourceOf(bytes))).metadata?.commit, "new");
   });
 
