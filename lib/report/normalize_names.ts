@@ -3,10 +3,9 @@
  * suite's own time stamp. Everything else is unchanged.
  */
 
+import type { TestIdentity } from "../base/identity.ts";
 import { withPrefix } from "./path_prefix.ts";
-
-// Distinct addresses numbered in one report; further ones stay as they are.
-const MAX_ADDRESSES = 10_000;
+import { variantOf } from "./variant.ts";
 
 /**
  * Only what languages write for objects counts as an address: a bare number such as `0xdeadbeef` may be
@@ -57,12 +56,16 @@ const ABSOLUTE = /^(?:[\\/]|.:)/s;
 const TIME_SUFFIX = /^(.+)-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/s;
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
 
+/** A test with normalized names. */
+export interface NamedTest {
+  identity: TestIdentity;
+  /** A number for the addresses in its names; 0 without any. */
+  variant: number;
+}
+
 export class NameNormalizer {
   readonly #checkoutFolder: string;
   readonly #pathPrefix: string;
-  /** By the rest of the name and its test, the numbers of addresses. */
-  readonly #ordinals = new Map<string, Map<string, number>>();
-  #addressCount = 0;
 
   /**
    * @param checkoutFolder where the repository was checked out, `""` if unknown
@@ -89,16 +92,28 @@ export class NameNormalizer {
 
   /** A suite's name, given the `timestamp` of the suite itself. */
   suite(name: string, timestamp: string | undefined): string {
-    return this.#numberAddresses(this.#fileOrName(withoutTime(name, timestamp)), "suite");
+    return withoutAddresses(this.#fileOrName(withoutTime(name, timestamp)));
   }
 
   class(name: string): string {
-    return this.#numberAddresses(this.#fileOrName(name), "class");
+    return withoutAddresses(this.#fileOrName(name));
   }
 
-  /** The name of a test in that suite and class. */
-  name(name: string, suite: string, className: string): string {
-    return this.#numberAddresses(this.file(name), `name\0${suite}\0${className}`);
+  name(name: string): string {
+    return withoutAddresses(this.file(name));
+  }
+
+  /** A test, from its names as they are written and the path of its file. */
+  test({ suite, class: className, name, file }: TestIdentity): NamedTest {
+    return {
+      identity: {
+        suite: this.suite(suite, undefined),
+        class: this.class(className),
+        name: this.name(name),
+        file,
+      },
+      variant: variantOf(addressesIn(suite, className, name)),
+    };
   }
 
   /** A name that may be the path of a file: only then it has other slashes on Windows. */
@@ -123,33 +138,21 @@ export class NameNormalizer {
     }
     return path;
   }
+}
 
-  /**
-   * The first address that the rest of a name occurs with becomes `0x1`, the second `0x2`. A test keeps
-   * its name from run to run as long as tests come in the same order, and two tests of one report never
-   * become one.
-   */
-  #numberAddresses(name: string, scope: string): string {
-    if (!name.includes("0x") && !name.includes("@")) return name;
-    const addresses: string[] = [];
-    const rest = name.replace(ADDRESS, (address) => {
-      addresses.push(address);
-      return address.startsWith("@") ? "@\0" : "0x\0";
-    });
-    if (addresses.length === 0) return name;
-    const ordinal = this.#ordinalOf(`${scope}\0${rest}`, addresses.join());
-    return ordinal === undefined ? name : rest.replaceAll("\0", String(ordinal));
-  }
+// Numbers would name places: a rerun of what failed has its first address where another test had it.
+function withoutAddresses(name: string): string {
+  if (!mayHaveAddress(name)) return name;
+  return name.replace(ADDRESS, (address) => address.startsWith("@") ? "@1" : "0x1");
+}
 
-  #ordinalOf(key: string, addresses: string): number | undefined {
-    const known = this.#ordinals.get(key) ?? new Map<string, number>();
-    const ordinal = known.get(addresses);
-    if (ordinal !== undefined || this.#addressCount === MAX_ADDRESSES) return ordinal;
-    this.#addressCount++;
-    known.set(addresses, known.size + 1);
-    this.#ordinals.set(key, known);
-    return known.size;
-  }
+/** The addresses that names are without: tests of one report that differ in them are different ones. */
+export function addressesIn(...names: (string | undefined)[]): string[] {
+  return names.flatMap((name) => name && mayHaveAddress(name) ? name.match(ADDRESS) ?? [] : []);
+}
+
+function mayHaveAddress(name: string): boolean {
+  return name.includes("0x") || name.includes("@");
 }
 
 // Each of the two is in local time or UTC, so they may differ by up to a day.

@@ -43,7 +43,7 @@ export interface Reported {
   isBare: boolean;
   /** True when the report says that the case is a retry. */
   isRetry: boolean;
-  /** Differs between cases that the report distinguishes by line, id, group or device; otherwise 0. */
+  /** Differs between cases that an address, line, id, group or device distinguishes; otherwise 0. */
   variant: number;
   /** Which element of a suite in its report it is in, from 0. */
   suiteNo: number;

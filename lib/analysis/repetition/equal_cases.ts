@@ -75,9 +75,10 @@ export function attemptsOf(
     const tests = suites.map((own) => attemptsOf(own, rule, ofSuite).attempts);
     return { attempts: mergeTests(tests), isMerged: true };
   }
-  const known = rule.hasBareAttempts ? withFailedAttempts(cases, report) : cases;
-  if (rule.meaning === "attempts" || saysRetries(known)) {
-    const byVariant = [...Map.groupBy(known, ({ variant }) => variant).values()];
+  const byVariant = variantsOf(cases).map((own) =>
+    rule.hasBareAttempts ? withFailedAttempts(own, report) : own
+  );
+  if (rule.meaning === "attempts" || saysRetries(cases)) {
     if (byVariant.every(areAttempts)) {
       const tests = byVariant.map((own) => own.flatMap(inOrder));
       return { attempts: mergeTests(tests), isMerged: tests.length > 1 };
@@ -85,7 +86,12 @@ export function attemptsOf(
   }
   // Steps of a test that is retried are repeated in their line, also those that passed.
   const isOneTest = rule.meaning === "parts" || rule.hasLines && variant !== 0 && isOneVariant;
-  return { attempts: mergeTests(known.map(inOrder)), isMerged: isOneTest !== true };
+  return { attempts: mergeTests(byVariant.flat().map(inOrder)), isMerged: isOneTest !== true };
+}
+
+/** Equal cases by what the report distinguishes: each array is one test. */
+function variantsOf(cases: readonly EqualCase[]): EqualCase[][] {
+  return [...Map.groupBy(cases, ({ variant }) => variant).values()];
 }
 
 /** Whether the report marks every case but the first as a retry. */
@@ -102,9 +108,10 @@ export function readAsRetried(cases: readonly EqualCase[]): boolean {
 
 /** How many of equal cases pytest declares with another: an error in the tear-down of a failed test. */
 export function doubleCount(cases: readonly EqualCase[]): number {
-  const count = (conclusion: Conclusion) =>
-    cases.filter((one) => lastConclusion(one) === conclusion).length;
-  return Math.min(count("failure"), count("error"));
+  const count = (own: readonly EqualCase[], conclusion: Conclusion) =>
+    own.filter((one) => lastConclusion(one) === conclusion).length;
+  return variantsOf(cases)
+    .reduce((sum, own) => sum + Math.min(count(own, "failure"), count(own, "error")), 0);
 }
 
 function inOrder({ attempts }: EqualCase): MergedAttempt[] {
@@ -144,7 +151,7 @@ const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "passing", "unkno
 
 /** Merges tests of one name attempt by attempt; one with fewer attempts ended as its last did. */
 export function mergeTests(tests: readonly MergedAttempt[][]): MergedAttempt[] {
-  const count = Math.max(...tests.map(({ length }) => length));
+  const count = tests.reduce((most, { length }) => Math.max(most, length), 0);
   return Array.from({ length: count }, (_, index) => {
     const current = tests.map((test) => test[index] ?? test.at(-1)!);
     const { conclusion, messageOf } = current.reduce((strongest, one) =>

@@ -1,5 +1,7 @@
 /** What the attributes and elements of a `testcase` mean: how it ended, and how long it took. */
 import type { Conclusion } from "../result.ts";
+import { addressesIn } from "../normalize_names.ts";
+import { variantOf } from "../variant.ts";
 import { type CaseFacts, microsecondsOf, type OutcomeKind } from "../test_case.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { ToolRow } from "./dialect.ts";
@@ -39,6 +41,8 @@ export function factsOf(
   },
 ): CaseFacts {
   const conclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
+  const { name, classname } = attributes;
+  const ofNames = variantOf(addressesIn(name, classname), suiteVariant);
   return {
     durationMicroseconds: parseDuration(attributes["time"]),
     conclusion,
@@ -47,10 +51,10 @@ export function factsOf(
       tool.isNeverRun?.(attributes) === true,
     ...hasRareAttribute(attributes)
       ? {
-        variant: variantOf(attributes, suiteVariant, VARIANT_ATTRIBUTES),
+        variant: variantOf(VARIANT_ATTRIBUTES.map((name) => attributes[name]), ofNames),
         isRetry: saysRetry(attributes),
       }
-      : { variant: suiteVariant, isRetry: false },
+      : { variant: ofNames, isRetry: false },
   };
 }
 
@@ -64,29 +68,10 @@ function hasRareAttribute(attributes: XmlAttributes): boolean {
   return false;
 }
 
-/** A number for the attributes of a suite that distinguish tests; 0 without any. */
+/** A number for what distinguishes tests in the attributes of a suite; 0 without anything. */
 export function variantOfSuite(attributes: XmlAttributes): number {
-  return variantOf(attributes, 0, SUITE_VARIANT_ATTRIBUTES);
-}
-
-function variantOf(attributes: XmlAttributes, start: number, names: readonly string[]): number {
-  let hash = start;
-  for (const name of names) {
-    const text = attributes[name];
-    if (text) hash = hashOf(text, hash === 0 ? HASH_START : hash);
-  }
-  return hash;
-}
-
-const HASH_START = 0x811c9dc5 | 0;
-
-/** FNV-1a, 32 bits, never 0. */
-function hashOf(text: string, start: number): number {
-  let hash = start;
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  }
-  return hash || 1;
+  const texts = SUITE_VARIANT_ATTRIBUTES.map((name) => attributes[name]);
+  return variantOf([...texts, ...addressesIn(attributes["name"])]);
 }
 
 function saysRetry(attributes: XmlAttributes): boolean {

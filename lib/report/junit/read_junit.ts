@@ -369,7 +369,7 @@ export class JUnitReader implements XmlFormatReader {
     const identity = {
       suite: suite.name,
       class: className,
-      name: name ? this.#names.name(name, suite.name, className) : className || suite.name,
+      name: name ? this.#names.name(name) : className || suite.name,
       file: file
         ? this.#names.path(file)
         : suite.file || (dialect.hasFileInRootSuite ? this.#rootSuiteFile : ""),

@@ -2,7 +2,7 @@
 /** CTRF, the Common Test Report Format: https://ctrf.io. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../report_tool.ts";
-import { NameNormalizer } from "../normalize_names.ts";
+import { type NamedTest, NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError, ReportError } from "../report_error.ts";
 import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
@@ -84,13 +84,13 @@ export class CtrfReader implements ReportReader {
   }
 
   #readTest(test: Test, line: number): void {
-    const identity = this.#identityOf(test, line);
+    const named = this.#namesOf(test, line);
     const status = statusOf(test);
     const outcomes = [...this.#attemptsOf(test, status), ...endingOf(test, status)];
     this.#totals.testCount++;
     this.#totals.failureCount +=
       outcomes.filter(({ conclusion }) => conclusion !== "skipped").length;
-    this.#sink.add(caseOf(identity, FORMATS.ctrf, {
+    this.#sink.add(caseOf(named, FORMATS.ctrf, {
       seconds: numberIn(test["duration"]) / MILLISECONDS,
       // Any other word leaves the outcome open.
       conclusion: outcomes.length > 0 || status === "passed" ? "passing" : "unknown",
@@ -100,7 +100,7 @@ export class CtrfReader implements ReportReader {
     }));
   }
 
-  #identityOf({ name, suite, filePath }: Test, line: number): TestIdentity {
+  #namesOf({ name, suite, filePath }: Test, line: number): NamedTest {
     // Older versions join the names of suites.
     const suites = typeof suite === "string"
       ? nameIn(suite).split(" > ")
@@ -113,19 +113,11 @@ export class CtrfReader implements ReportReader {
     }
     if (names[0] === "") throw malformed(file, line, "a test without a name", "a name");
     if (!names.every(isWhole)) throw malformed(file, line, names[0]!, "names in UTF-8");
-    const identity = (NAMES.get(this.#toolName) ?? plainNames)({
+    return this.#names.test((NAMES.get(this.#toolName) ?? plainNames)({
       name: names[0]!,
       suite: suites.filter((each) => each !== ""),
       file: this.#names.path(names[1]!),
-    });
-    const suiteName = this.#names.suite(identity.suite, undefined);
-    const className = this.#names.class(identity.class);
-    return {
-      suite: suiteName,
-      class: className,
-      name: this.#names.name(identity.name, suiteName, className),
-      file: identity.file,
-    };
+    }));
   }
 
   /** The failed attempts before the last. */

@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/native/formats_test.ts tests/lib/report/report_advice_test.ts
 /** What formats other than JUnit share: a row for each, and their cases. */
-import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../report_tool.ts";
+import type { NamedTest } from "../normalize_names.ts";
 import { GO_OUTPUT } from "../go_output.ts";
 import { ATTEMPTS, type ReportTool, TESTS } from "../report_tool.ts";
 import { CaseOutcome, microsecondsOf, type OutcomeKind, TestCase } from "../test_case.ts";
@@ -54,7 +54,7 @@ export interface Outcome {
 
 /** A case of a format. `conclusion` is how it ended where no outcome says so. */
 export function caseOf(
-  identity: TestIdentity,
+  { identity, variant }: NamedTest,
   format: ReportTool,
   { seconds, conclusion = "passing", endsLast = false, outcomes, output }: {
     seconds: number;
@@ -65,7 +65,7 @@ export function caseOf(
     output?: string;
   },
 ): TestCase {
-  const facts = { durationMicroseconds: microsecondsOf(seconds), conclusion, endsLast };
+  const facts = { durationMicroseconds: microsecondsOf(seconds), conclusion, endsLast, variant };
   const testCase = new TestCase(identity, facts, format);
   for (const { conclusion, isAttempt = false, message = "", text = "", seconds = 0 } of outcomes) {
     const durationMicroseconds = microsecondsOf(seconds);

@@ -1,10 +1,9 @@
 // Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** `go test -json`: one event in each line, among lines of other tools. */
 import type { ReportedTool } from "../report_tool.ts";
-import type { TestIdentity } from "../../base/identity.ts";
 import { GO_FAILURE_OUTSIDE } from "../go_output.ts";
 import { TextEnd } from "../bounded_text.ts";
-import { NameNormalizer } from "../normalize_names.ts";
+import { type NamedTest, NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { excerpt, limitError } from "../report_error.ts";
 import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
@@ -232,10 +231,10 @@ export class GoTestReader implements ReportReader {
     this.#checkNames(packageName);
     this.#notBuilt.add(packageName);
     this.#openPackages.delete(packageName);
-    const identity = this.#identityOf(packageName, packageName);
+    const test = this.#testOf(packageName, packageName);
     // The line that names what was built says nothing about the cause.
     const message = text.split("\n").find((line) => !/^(?:#|FAIL\b|\s*$)/.test(line));
-    this.#sink.add(caseOf(identity, FORMATS.goTest, {
+    this.#sink.add(caseOf(test, FORMATS.goTest, {
       seconds: 0,
       outcomes: [{ conclusion: "error", message, text }],
     }));
@@ -271,20 +270,13 @@ export class GoTestReader implements ReportReader {
     seconds: number,
   ): void {
     const text = outcome === "failure" ? output.toString() : "";
-    this.#sink.add(caseOf(this.#identityOf(packageName, name), FORMATS.goTest, {
+    this.#sink.add(caseOf(this.#testOf(packageName, name), FORMATS.goTest, {
       seconds,
       outcomes: outcome === "passing" ? [] : [{ conclusion: outcome, text }],
     }));
   }
 
-  #identityOf(packageName: string, name: string): TestIdentity {
-    const suite = this.#names.suite(packageName, undefined);
-    const className = this.#names.class(packageName);
-    return {
-      suite,
-      class: className,
-      name: this.#names.name(name, suite, className),
-      file: "",
-    };
+  #testOf(packageName: string, name: string): NamedTest {
+    return this.#names.test({ suite: packageName, class: packageName, name, file: "" });
   }
 }

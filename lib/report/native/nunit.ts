@@ -97,17 +97,11 @@ export class NUnitReader implements XmlFormatReader {
     const { fullname = "", classname = "", result = "", label = "", duration } = attributes;
     const name = attributes["name"] || attributes["methodname"] || fullname;
     if (name === "") return;
-    const suite = this.#names.suite(this.#fixtures.at(-1) || classname, undefined);
-    const className = this.#names.class(classname);
-    const identity = {
-      suite,
-      class: className,
-      name: this.#names.name(name, suite, className),
-      file: "",
-    };
+    const suite = this.#fixtures.at(-1) || classname;
+    const test = this.#names.test({ suite, class: classname, name, file: "" });
     this.#totals.testCount++;
     if (result === "Failed") this.#totals.failureCount++;
-    this.#sink.add(caseOf(identity, FORMATS.nunit, {
+    this.#sink.add(caseOf(test, FORMATS.nunit, {
       seconds: Number(duration ?? 0) || 0,
       ...outcomeOf(result, label, texts),
       output: texts.get("output")?.toString() ?? "",

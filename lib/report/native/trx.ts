@@ -135,20 +135,15 @@ export class TrxReader implements XmlFormatReader {
     for (const { testId, name, outcome, seconds, texts } of this.#results) {
       const { className = "", assembly = "" } = this.#definitions.get(testId) ?? {};
       const isQualified = className !== "" && name.startsWith(`${className}.`);
-      const suite = this.#names.suite(assembly, undefined);
-      const identity = {
-        suite,
-        class: this.#names.class(className),
-        name: this.#names.name(
-          isQualified ? name.slice(className.length + 1) : name,
-          suite,
-          className,
-        ),
+      const test = this.#names.test({
+        suite: assembly,
+        class: className,
+        name: isQualified ? name.slice(className.length + 1) : name,
         file: "",
-      };
+      });
       const kind = OUTCOMES.get(outcome);
       const [message, text] = [texts?.get("Message"), texts?.get("StackTrace")];
-      this.#sink.add(caseOf(identity, FORMATS.trx, {
+      this.#sink.add(caseOf(test, FORMATS.trx, {
         seconds,
         conclusion: kind === undefined ? "unknown" : "passing",
         outcomes: kind === undefined || kind === "passing"

@@ -243,7 +243,7 @@ suite("CODEOWNERS", CODEOWNERS, (text) => {
 suite("a name", NAMES, (text) => {
   const names = new NameNormalizer("/srv");
   names.suite(text, "2026-01-01T00:00:00");
-  names.name(text, "s", "c");
+  names.name(text);
   names.file(text);
   normalizePath(text);
   comparePaths(text, `${text}1`);

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import { attemptsOfTests } from "../../../lib/analysis/columns.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { NameNormalizer } from "../../../lib/report/normalize_names.ts";
-import { readText } from "./reading.ts";
+import { readReport } from "../../../lib/report/read_report.ts";
+import { inChunks, readText } from "./reading.ts";
 
 const names = (checkoutFolder?: string) => new NameNormalizer(checkoutFolder);
-const nameOf = (name: string) => names().name(name, "s", "c");
+const nameOf = (name: string) => names().name(name);
 
 describe("the name of a test", () => {
   const withAddresses: [string, string][] = [
@@ -58,29 +61,6 @@ describe("the name of a test", () => {
   for (const name of asWritten) {
     it(`${JSON.stringify(name)} stays as it is`, () => assert.equal(nameOf(name), name));
   }
-
-  it("distinguishes tests of one report by the order of their addresses", () => {
-    const stable = names();
-    const name = (address: string) => stable.name(`t[<A object at ${address}>]`, "s", "c");
-    assert.equal(name("0x7f0000001"), "t[<A object at 0x1>]");
-    assert.equal(name("0x7f0000002"), "t[<A object at 0x2>]");
-    // The same once more is another attempt.
-    assert.equal(name("0x7f0000001"), "t[<A object at 0x1>]");
-    assert.equal(
-      stable.name("t[<A object at 0x7f0000002>]", "s", "other"),
-      "t[<A object at 0x1>]",
-    );
-  });
-
-  it("stays as it is when a report has too many addresses", () => {
-    const stable = names();
-    const name = (n: number) => `t[<A object at 0x7f${String(n).padStart(8, "0")}>]`;
-    for (let n = 1; n <= 10_000; n++) {
-      assert.equal(stable.name(name(n), "", ""), `t[<A object at 0x${n}>]`);
-    }
-    assert.equal(stable.name(name(10_001), "", ""), name(10_001));
-    assert.equal(stable.name(name(10_000), "", ""), "t[<A object at 0x10000>]");
-  });
 
   it("takes little time, whatever it is", () => {
     const started = performance.now();
@@ -195,5 +175,114 @@ describe("a report", () => {
       "test/a.php",
       "test/a.php",
     ]);
+  });
+});
+
+describe("tests that differ only in an address", () => {
+  const PYTEST = 'name="pytest" errors="0" failures="1" skipped="0" tests="3" time="0.1" ' +
+    'timestamp="2026-03-14T02:11:51" hostname="runner-1"';
+
+  interface Case {
+    address: string;
+    ends?: string;
+    method?: string;
+  }
+
+  const testCase = ({ address, ends = "", method = "test_total" }: Case) =>
+    `<testcase classname="c" name="${method}[&lt;Coupon object at ${address}&gt;]" time="0.001">` +
+    `${ends}</testcase>`;
+
+  /** The attempts of each test, by name, and the notes. */
+  async function judge(cases: readonly Case[], suite = PYTEST) {
+    const text = `<testsuite ${suite}>${cases.map(testCase).join("")}</testsuite>`;
+    return await judgeReport(text);
+  }
+
+  async function judgeReport(text: string) {
+    const builder = new SubmissionBuilder();
+    const { tool } = await readReport(inChunks(new TextEncoder().encode(text), 1_000), {
+      file: "r",
+      onResult: (result, reported) => builder.add(result, reported),
+    });
+    builder.endReport(tool);
+    const notes: string[] = [];
+    const content = builder.finish({ onNote: (note) => notes.push(note) });
+    const tests: Record<string, string> = {};
+    attemptsOfTests(content).forEach((attempts, index) => {
+      tests[content.identityAt(index).name] = attempts.map(({ kind }) => kind).join(", ");
+    });
+    return { tests, notes };
+  }
+
+  const [A, B, C] = ["0x7f0000001", "0x7f0000002", "0x7f0000003"];
+  const FAILS = '<failure message="assert 3 == 4"/>';
+  const NAME = "test_total[<Coupon object at 0x1>]";
+
+  it("are one, which failed if one of them did, whatever their order, and never a retry", async () => {
+    const orders = [[A, B, C], [A, C, B], [B, A, C], [B, C, A], [C, A, B], [C, B, A]];
+    for (const order of orders) {
+      const { tests, notes } = await judge(
+        order.map((address) => ({ address: address!, ends: address === C ? FAILS : "" })),
+      );
+      assert.deepEqual(tests, { [NAME]: "negative" }, order.join());
+      assert.match(notes[0]!, /count as one test, which failed .* at 0x1>\]" \(3 cases\)/);
+    }
+    // As `pytest --lf` runs it.
+    assert.deepEqual((await judge([{ address: C!, ends: FAILS }])).tests, { [NAME]: "negative" });
+  });
+
+  it("pass together, also where another test of the report was repeated", async () => {
+    const retried = '<testcase classname="c" name="test_other" time="0.001"/>'.repeat(3);
+    const cases = [A, B].map((address) => testCase({ address: address! })).join("");
+    const { tests } = await judgeReport(`<testsuite ${PYTEST}>${cases}${retried}</testsuite>`);
+    assert.equal(tests[NAME], "positive");
+  });
+
+  it("have their retries each, which have the same address", async () => {
+    const failsThenPasses = [{ address: A!, ends: FAILS }, { address: A! }];
+    assert.deepEqual((await judge([...failsThenPasses, { address: B! }])).tests, {
+      [NAME]: "negative, positive",
+    });
+    assert.deepEqual((await judge([...failsThenPasses, { address: B!, ends: FAILS }])).tests, {
+      [NAME]: "negative, negative",
+    });
+  });
+
+  it("are no rounds of a repeated run", async () => {
+    const cases = [A, B].flatMap((address, round) =>
+      ["t1", "t2", "t3", "t4"].map((method) => (
+        { method, address: address!, ends: round === 0 ? FAILS : "" }
+      ))
+    );
+    for (const suite of ['name="any"', PYTEST]) {
+      const { tests } = await judge(cases, suite);
+      assert.deepEqual(new Set(Object.values(tests)), new Set(["negative"]), suite);
+    }
+  });
+
+  it("are one also by the name of their class or suite", async () => {
+    const suite = (address: string, inside: string) =>
+      `<testsuite name="&lt;S object at ${address}&gt;">${inside}</testsuite>`;
+    const one = (address: string, ends: string) =>
+      `<testcase classname="&lt;C object at ${address}&gt;" name="n">${ends}</testcase>`;
+    for (
+      const cases of [
+        `<testsuite name="s">${one(A!, FAILS)}${one(B!, "")}</testsuite>`,
+        suite(A!, one(C!, FAILS)) + suite(B!, one(C!, "")),
+      ]
+    ) {
+      const { tests } = await judgeReport(`<testsuites>${cases}</testsuites>`);
+      assert.deepEqual(tests, { n: "negative" });
+    }
+  });
+
+  it("are one in other formats", async () => {
+    const event = (Action: string, address: string) =>
+      JSON.stringify({ Action, Package: "acme/x", Test: `T/<C_object at ${address}>` });
+    const go = await judgeReport(
+      ["run", "fail"].map((action) => event(action, A!)).join("\n") + "\n" +
+        ["run", "pass"].map((action) => event(action, B!)).join("\n") + "\n",
+    );
+    assert.deepEqual(go.tests, { "T/<C_object at 0x1>": "negative" });
   });
 });

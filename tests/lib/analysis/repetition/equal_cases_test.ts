@@ -3,6 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import type { EqualCasesRule } from "../../../../lib/report/report_tool.ts";
 import {
   attemptsOf,
+  doubleCount,
   type EqualCase,
   ruleAt,
 } from "../../../../lib/analysis/repetition/equal_cases.ts";
@@ -162,6 +163,20 @@ describe("equal cases", () => {
     assert.equal(outcome("F:3 P:4 P:3", ATTEMPTS), "F P merged");
     assert.equal(outcome("P:3 F:4 P:3 F:4", ATTEMPTS), "F merged");
     assert.equal(outcome("F:3 P:4", TESTS), "F merged");
+    // A bare case is not a failed attempt of another test.
+    assert.equal(outcome("P:3 P:4", PYTEST, { surplusCaseCount: 3 }), "P merged");
+    assert.equal(outcome("P:3 P:4 P:4", PYTEST, { surplusCaseCount: 3 }), "F P merged");
+    const { attempts } = attemptsOf(cases("P:3 F:4"), PYTEST, {
+      isRepeated: false,
+      surplusCaseCount: 0,
+    });
+    assert.deepEqual(attempts, [{ conclusion: "failure", messageOf: 1, resultNos: [0, 1] }]);
+    assert.equal(doubleCount(cases("F:3 E:4 F:4 F:5")), 1);
+  });
+
+  it("may be very many", () => {
+    const many = Array.from({ length: 200_000 }, () => "P").join(" ");
+    assert.equal(outcome(many, TESTS), "P merged");
   });
 
   it("keep the retries that a case itself contains", () => {
