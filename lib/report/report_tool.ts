@@ -9,8 +9,11 @@ export interface EqualCasesRule {
    * they are different tests with one name. `parts`: a test has a case for each of its expectations.
    */
   meaning: "attempts" | "tests" | "parts";
-  /** Whether rounds of a run may overlap: `pytest --dist each`. */
-  hasParallelRounds?: boolean;
+  /**
+   * How the cases stand in their suite when the tool repeats a run on purpose: round after round (Go's `-count`), or
+   * in rounds that overlap (pytest's `--dist each`). Absent if it does not, as far as is known.
+   */
+  rounds?: "in turn" | "overlapping";
   /** Whether a case has the line of its test: of its cases in one line, all are of one test. */
   hasLines?: boolean;
   /** Whether its retries follow all first attempts of their suite: Gradle. */

@@ -44,8 +44,10 @@ export interface MergedAttempt {
 
 /** What is known about the whole report. */
 export interface ReportCounts {
-  /** True if the whole run was repeated: each round of it is an attempt of its tests. */
+  /** True if the tool repeated the whole run: each round of it is an attempt of its tests. */
   isRepeated: boolean;
+  /** True if it looks like reports of several runs whose suites were joined: none of its cases repeats another. */
+  isJoined?: boolean;
   /** Cases in it beyond those that its suites declare, without those that are declared as one. */
   surplusCaseCount: number;
 }
@@ -61,32 +63,38 @@ export function attemptsOf(
   rule: EqualCasesRule,
   report: ReportCounts,
 ): { attempts: MergedAttempt[]; isMerged: boolean } {
-  const [{ variant } = { variant: 0 }] = cases;
-  const isOneVariant = cases.every((one) => one.variant === variant);
   // Plugins declare a test once, so that true duplicates have no surplus.
-  const isRepeated = report.isRepeated && isOneVariant && report.surplusCaseCount <= 0;
+  const isRepeated = report.isRepeated && areOfOneSuite(cases) && report.surplusCaseCount <= 0;
   if (isRepeated) return { attempts: cases.flatMap(inOrder), isMerged: false };
   // A tool repeats a case in its suite: another one of the same name is of another run, in a merged report.
-  const suites = rule.meaning === "attempts" && !saysRetries(cases)
+  const hasRetries = rule.meaning === "attempts" && report.isJoined !== true;
+  const suites = hasRetries && !saysRetries(cases)
     ? [...Map.groupBy(cases, ({ suiteNo }) => suiteNo).values()]
     : [cases];
   if (suites.length > 1) {
-    const ofSuite = { ...report, isRepeated: false };
-    const tests = suites.map((own) => attemptsOf(own, rule, ofSuite).attempts);
+    const tests = suites.map((own) => attemptsOf(own, rule, report).attempts);
     return { attempts: mergeTests(tests), isMerged: true };
   }
   const byVariant = variantsOf(cases).map((own) =>
     rule.hasBareAttempts ? withFailedAttempts(own, report) : own
   );
-  if (rule.meaning === "attempts" || saysRetries(cases)) {
+  if (hasRetries || saysRetries(cases)) {
     if (byVariant.every(areAttempts)) {
       const tests = byVariant.map((own) => own.flatMap(inOrder));
       return { attempts: mergeTests(tests), isMerged: tests.length > 1 };
     }
   }
   // Steps of a test that is retried are repeated in their line, also those that passed.
-  const isOneTest = rule.meaning === "parts" || rule.hasLines && variant !== 0 && isOneVariant;
+  const isOneTest = rule.meaning === "parts" ||
+    rule.hasLines && byVariant.length === 1 && cases[0]?.variant !== 0;
   return { attempts: mergeTests(byVariant.flat().map(inOrder)), isMerged: isOneTest !== true };
+}
+
+/** Whether cases differ in nothing that the report says about them, as the rounds of a run do. */
+export function areOfOneSuite([first, ...others]: readonly EqualCase[]): boolean {
+  return others.every(({ variant, suiteNo }) =>
+    variant === first!.variant && suiteNo === first!.suiteNo
+  );
 }
 
 /** Equal cases by what the report distinguishes: each array is one test. */

@@ -10,7 +10,7 @@ import {
   type VisitSegments,
 } from "./collected_results.ts";
 import type { EqualCasesRule } from "../../report/report_tool.ts";
-import { doubleCount, readAsRetried, type ReportCounts } from "./equal_cases.ts";
+import { areOfOneSuite, doubleCount, readAsRetried, type ReportCounts } from "./equal_cases.ts";
 
 /** What is known about each report, or about the suites of one tool in it. */
 interface CountedReports {
@@ -55,12 +55,12 @@ export function countReports(
       const counted = countsOf(reportIndex, rule);
       counted.testCount -= resultNos.length - 1;
       const cases = casesOf(results, resultNos);
+      if (cases.length === 1) continue;
       if (rule.hasBareAttempts) {
         counted.doubleCount += doubleCount(cases);
         if (readAsRetried(cases)) continue;
       }
-      const [first] = cases;
-      if (cases.some(({ variant }) => variant !== first!.variant)) continue;
+      if (!areOfOneSuite(cases)) continue;
       counted.repeated.set(testIndex, cases.map(({ attempts }) => attempts[0]!.resultNo));
     }
   });
@@ -68,7 +68,7 @@ export function countReports(
   const rounds = counts.map((byRule, reportIndex) =>
     new Map(
       [...byRule].map(([rule, { testCount, repeated }]) =>
-        [rule, isInRounds({ rule, repeated, testCount }, suites(reportIndex))] as const
+        [rule, rule.rounds && roundsOf({ repeated, testCount }, suites(reportIndex))] as const
       ),
     )
   );
@@ -76,11 +76,14 @@ export function countReports(
     of(reportIndex, rule) {
       const { doubleCount } = countsOf(reportIndex, rule);
       const report = reports[reportIndex]!;
+      const found = rounds[reportIndex]!.get(rule) ?? null;
       const surplus = rule === report.rule
         ? report.surplusCaseCount
         : report.otherSurplus?.get(rule) ?? 0;
       return {
-        isRepeated: rounds[reportIndex]!.get(rule) === true,
+        isRepeated: found !== null && found === rule.rounds,
+        // Workers of pytest overlap.
+        isJoined: found === "in turn" && rule.rounds === "overlapping",
         surplusCaseCount: surplus - doubleCount,
       };
     },
@@ -101,6 +104,7 @@ interface RuleCounts {
   doubleCount: number;
 }
 
+/** The suites of a report, by number and name. */
 interface ReportSuites {
   suiteOf(testIndex: number): string;
   /** Of each suite, the last result that is the first of its test. */
@@ -113,7 +117,7 @@ interface ReportSuites {
 
 /** Looks at the suites of a report when they are needed, once. */
 function suiteFinder(
-  { testIndexes }: CollectedResults,
+  { testIndexes, suiteNos }: CollectedResults,
   reports: readonly CollectedReport[],
   identityOf: (testIndex: number) => TestIdentity,
 ): (reportIndex: number) => () => ReportSuites {
@@ -127,7 +131,8 @@ function suiteFinder(
     for (let resultNo = start; resultNo < reports[reportIndex]!.end; resultNo++) {
       const testIndex = testIndexes[resultNo]!;
       if (names.has(testIndex)) continue;
-      const { suite, name } = identityOf(testIndex);
+      const { suite: suiteName, name } = identityOf(testIndex);
+      const suite = `${suiteNos?.[resultNo] ?? 0} ${suiteName}`;
       names.set(testIndex, suite);
       lastFirst.set(suite, resultNo);
       if (!/\[\d+\]$/.test(name)) lastFirstMethod.set(suite, resultNo);
@@ -151,31 +156,28 @@ function suiteFinder(
 const MIN_TESTS_IN_ROUNDS = 4;
 
 /**
- * Whether a run was repeated as a whole: at least half of its tests, of at least 4, occur equally often,
- * and none again before its round has ended. A round is one of the whole report or, if every suite was
- * repeated, of its suite: Go runs a package to its end.
+ * How a run stands in its report as a whole more than once: at least half of its tests, of at least 4, occur equally
+ * often, in every suite. Reports of two configurations that were merged look like this as well, so that only the
+ * rounds that a tool writes are a repetition.
  */
-function isInRounds(
-  { rule, repeated, testCount }: Pick<RuleCounts, "repeated" | "testCount"> & {
-    rule: EqualCasesRule;
-  },
+function roundsOf(
+  { repeated, testCount }: Pick<RuleCounts, "repeated" | "testCount">,
   suites: () => ReportSuites,
-): boolean {
-  if (testCount < MIN_TESTS_IN_ROUNDS || 2 * repeated.size < testCount) return false;
+): EqualCasesRule["rounds"] | null {
+  if (testCount < MIN_TESTS_IN_ROUNDS || 2 * repeated.size < testCount) return null;
   const byTimes = Map.groupBy(repeated.values(), ({ length }) => length);
-  if (!byTimes.values().some(({ length }) => 2 * length >= testCount)) return false;
-  if (rule.hasParallelRounds) return true;
+  if (!byTimes.values().some(({ length }) => 2 * length >= testCount)) return null;
   const { suiteOf, lastFirst, testCounts } = suites();
-  const lastOfAll = lastFirst.values().reduce((last, resultNo) => Math.max(last, resultNo), 0);
-  if (areRounds([...repeated.values()], lastOfAll)) return true;
   const bySuite = Map.groupBy(repeated, ([testIndex]) => suiteOf(testIndex));
+  const counts = Array.from(bySuite.keys(), (suite) => testCounts.get(suite)!);
+  const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
   // A suite of one test, which is repeated alone, shows no rounds.
-  const tests = [...testCounts].filter(([suite, count]) => count > 1 && bySuite.has(suite))
-    .reduce((sum, [, count]) => sum + count, 0);
-  return bySuite.size === testCounts.size && 2 * tests >= testCount &&
-    bySuite.entries().every(([suite, own]) =>
-      areRounds(own.map(([, resultNos]) => resultNos), lastFirst.get(suite)!)
-    );
+  const shown = sum(counts.filter((count) => count > 1));
+  if (sum(counts) < testCount || 2 * shown < testCount) return null;
+  const inTurn = [...bySuite].filter(([suite, own]) =>
+    areRounds(own.map(([, resultNos]) => resultNos), lastFirst.get(suite)!)
+  );
+  return inTurn.length === bySuite.size ? "in turn" : inTurn.length === 0 ? "overlapping" : null;
 }
 
 /** Whether no case comes again before its round has ended; `lastFirst` is where the first one does. */
@@ -204,11 +206,11 @@ export function doubleIn(
     if (resultNos.length === 1) return false;
     const reportIndex = reportOf(resultNos[0]!, reports);
     const rule = ruleOf(resultNos[0]!, reportIndex, reports);
+    const cases = casesOf(results, resultNos);
+    const isRound = counts.of(reportIndex, rule).isRepeated && areOfOneSuite(cases);
     // A bare case may be a failed attempt.
-    if (rule.hasBareAttempts || counts.of(reportIndex, rule).isRepeated) return false;
-    const passed = casesOf(results, resultNos).filter(({ attempts }) =>
-      attempts.at(-1)!.conclusion === "passing"
-    );
+    if (rule.hasBareAttempts || isRound) return false;
+    const passed = cases.filter(({ attempts }) => attempts.at(-1)!.conclusion === "passing");
     return new Set(passed.map(({ variant }) => variant)).size < passed.length;
   });
 }

@@ -64,6 +64,8 @@ export interface ToolRow extends ReportTool {
   hasProjects?: boolean;
   /** What is a failure outside of a test in the `system-out` of a suite with failures. */
   failureInOutput?: RegExp;
+  /** Whether a suite right behind one with the same attributes is the same one, which was repeated. */
+  repeatsSuites?: boolean;
   /** Whether the `hostname` of a suite is something else than a machine. */
   hasOtherHostname?: boolean;
 }

@@ -44,7 +44,7 @@ export const DIALECTS: readonly Dialect[] = [
       suiteKeys === "name errors failures skipped tests time timestamp hostname",
     ...ATTEMPTS,
     hasBareAttempts: true,
-    hasParallelRounds: true,
+    rounds: "overlapping",
     hasOtherTotals: true,
     changes:
       "Of equal cases the bare ones before a failed last one are failed attempts; before a " +
@@ -105,6 +105,7 @@ export const DIALECTS: readonly Dialect[] = [
     evidence: "property `go.version`",
     isWrittenBy: ({ properties }) => properties.has("go.version"),
     ...ATTEMPTS,
+    rounds: "in turn",
     changes: "Lines such as `=== RUN` and `--- FAIL` say nothing. Each line with a place, as in " +
       "`cart_test.go:9: no total`, is a failure of its own.",
     ...GO_OUTPUT,

@@ -98,6 +98,8 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       (suiteKeys === "name timestamp hostname tests failures skipped time errors" ||
         keysOf(root) === "id name tests failures skipped errors time"),
     ...TESTS,
+    rounds: "in turn",
+    repeatsSuites: true,
     hasOtherHostname: true,
     changes:
       "The project, which is the suite's `hostname`, is put before the name: `[chromium]`, " +

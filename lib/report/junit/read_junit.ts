@@ -61,6 +61,7 @@ interface Suite {
   /** How many suites of this name precede it. */
   earlierCount: number;
   caseCount: number;
+  hasProperties: boolean;
   /** File of this suite, or of the nearest suite around it that has one. */
   file: string;
   depth: number;
@@ -108,6 +109,8 @@ export class JUnitReader implements XmlFormatReader {
   readonly #recognizer: ToolRecognizer;
   #rootElement = "";
   #openedCount = 0;
+  /** The suite that was closed last. */
+  #latestSuite: Suite | null = null;
   readonly #suiteCounts = new Map<string, number>();
   /** File of the latest suite at the top that has one and no tests. */
   #rootSuiteFile = "";
@@ -169,6 +172,8 @@ export class JUnitReader implements XmlFormatReader {
       this.#failureOutside(`<${name}> outside of a <testcase>`);
     } else if (name === "property") {
       this.#recognizer.addProperty(attributes["name"]);
+      const suite = this.#suites.at(-1);
+      if (suite) suite.hasProperties = true;
     } else if (name === "system-out" && this.#suites.at(-1)!.depth === this.#depth - 1) {
       this.#openSuiteOutput(this.#suites.at(-1)!);
     }
@@ -181,6 +186,7 @@ export class JUnitReader implements XmlFormatReader {
     else if (this.#suiteOutput?.depth === this.#depth) this.#closeSuiteOutput(this.#suiteOutput);
     else if (this.#suites.at(-1)?.depth === this.#depth) {
       const suite = this.#suites.pop()!;
+      this.#latestSuite = suite;
       if (suite.caseCount === 0 && this.#suites.length === 1 && suite.file !== "") {
         this.#rootSuiteFile = suite.file;
       }
@@ -300,6 +306,7 @@ export class JUnitReader implements XmlFormatReader {
       no: this.#openedCount++,
       earlierCount,
       caseCount: 0,
+      hasProperties: false,
       file: file ? detach(this.#names.path(file)) : this.#suites.at(-1)?.file ?? "",
       depth: this.#depth,
       declaredCases,
@@ -331,7 +338,11 @@ export class JUnitReader implements XmlFormatReader {
       resultCount: this.#sink.resultCount,
     });
     const suite = this.#suites.at(-1)!;
-    if (suite.caseCount++ === 0 && !dialect.hasOtherHostname) this.#addHostname(suite);
+    if (suite.caseCount++ === 0) {
+      if (!dialect.hasOtherHostname) this.#addHostname(suite);
+      const latest = this.#latestSuite;
+      if (dialect.repeatsSuites && latest && isRepeated(latest, suite)) suite.no = latest.no;
+    }
     if (dialect.hasNamelessCases && !attributes["name"] && !attributes["classname"]) {
       this.#note(
         "a <testcase> without name and classname, as after an interruption, is not a test",
@@ -472,6 +483,21 @@ function noteTest(suite: Suite, test: TestIdentity): void {
   };
   suite.isOneFile &&= test.file === suite.firstTest.file;
   suite.isOneClass &&= test.class === suite.firstTest.class;
+}
+
+// Of a suite, what its rounds may differ in.
+const TOTALS: ReadonlySet<string> = new Set(
+  ["tests", "failures", "errors", "skipped", "disabled", "assertions", "time"],
+);
+
+/** Whether the second of two suites that follow each other is the first once more. */
+function isRepeated(first: Suite, second: Suite): boolean {
+  const keysOf = ({ attributes }: Suite) =>
+    Object.keys(attributes).filter((key) => !TOTALS.has(key)).sort();
+  const keys = keysOf(first);
+  return first.depth === second.depth && !first.hasProperties && !second.hasProperties &&
+    keys.length > 0 && keys.join() === keysOf(second).join() &&
+    keys.every((key) => first.attributes[key] === second.attributes[key]);
 }
 
 /** Tests that the totals of a suite say were skipped or disabled. */

@@ -10,6 +10,7 @@ import { CaseOutcome, microsecondsOf, type OutcomeKind, TestCase } from "../test
 export const FORMATS = {
   goTest: {
     ...ATTEMPTS,
+    rounds: "in turn",
     tool: "go test -json",
     evidence: 'JSON lines with `"Action"`',
     changes: "Names as gotestsum writes them. A test that began and did not end failed.",

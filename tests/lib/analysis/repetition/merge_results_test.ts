@@ -94,8 +94,10 @@ describe("equal cases of a report", () => {
   });
 
   describe("of a run that was repeated", () => {
+    const IN_TURN: EqualCasesRule = { ...TESTS, rounds: "in turn" };
+
     /** Reads cases such as `a+ b- a+`, in one suite, or as `suite.a+`; the attempts of `a`. */
-    function attemptsOfA(text: string, rule = TESTS): string {
+    function attemptsOfA(text: string, rule: EqualCasesRule = IN_TURN): string {
       const builder = new SubmissionBuilder();
       for (const word of text.split(" ")) {
         const [, suite = "", name = "", sign] = /^(?:(\w+)\.)?(\w+)([+-])$/.exec(word)!;
@@ -137,8 +139,15 @@ describe("equal cases of a report", () => {
     });
 
     it("are attempts of parallel workers where a tool has them", () => {
-      const parallel = { ...TESTS, hasParallelRounds: true };
+      const parallel = { ...TESTS, rounds: "overlapping" } as const;
       assert.equal(attemptsOfA("a+ a- b+ b+ c+ c+ d+ d+", parallel), "+-");
+    });
+
+    it("are tests where the tool repeats no run, or not so: two runs were merged", () => {
+      const turns = "a- b+ c+ d+ a+ b+ c+ d+";
+      assert.equal(attemptsOfA(turns, TESTS), "-");
+      assert.equal(attemptsOfA(turns, { ...ATTEMPTS, rounds: "overlapping" }), "-");
+      assert.equal(attemptsOfA("a- a+ b+ b+ c+ c+ d+ d+", TESTS), "-");
     });
   });
 
@@ -164,7 +173,7 @@ describe("equal cases of a report", () => {
     const PYTEST: EqualCasesRule = {
       ...ATTEMPTS,
       hasBareAttempts: true,
-      hasParallelRounds: true,
+      rounds: "overlapping",
     };
     function readPytest(surplusCaseCount: number, outcomes: string) {
       const builder = new SubmissionBuilder();

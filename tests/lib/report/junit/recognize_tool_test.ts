@@ -104,10 +104,10 @@ describe("a report that was merged from those of several tools", () => {
 
   it("was repeated as a whole, or declares too few tests, for each tool by itself", async () => {
     const single = [1, 2, 3, 4, 5].map((n) => `<testcase name="${n}"/>`).join("");
-    const round = (inside: string) =>
-      `<testcase name="a">${inside}</testcase><testcase name="b"/>` + '<testcase name="c"/>' +
-      '<testcase name="d"/>';
-    const rounds = suite(PYTEST.replace('tests="2"', 'tests="8"'), round("") + round("<failure/>"));
+    const round = (...rounds: string[]) =>
+      rounds.map((inside) => `<testcase name="a">${inside}</testcase>`).join("") +
+      ["b", "c", "d"].map((name) => `<testcase name="${name}"/>`.repeat(rounds.length)).join("");
+    const rounds = suite(PYTEST.replace('tests="2"', 'tests="8"'), round("", "<failure/>"));
     const { tests } = await judge(
       `<testsuites>${suite(jest("cart").replace('tests="2"', 'tests="1"'), single)}${rounds}` +
         "</testsuites>",
@@ -117,6 +117,57 @@ describe("a report that was merged from those of several tools", () => {
       ["a: positive, negative", ..."bcd".split("").map((name) => `${name}: positive, positive`)]
         .map((test) => `pytest|${test}`),
     );
+  });
+
+  describe("of two configurations has no rounds of a run that was repeated", () => {
+    const run = (ends: string) =>
+      ["a", "b", "c", "d"].map((name) =>
+        `<testcase classname="cart" name="${name}" time="1">${name === "a" ? ends : ""}</testcase>`
+      ).join("");
+    const FAILS = "<failure/>";
+    const playwright = (more = "") =>
+      'name="cart" timestamp="2026-03-14T02:11:51Z" hostname="one" tests="4" failures="1" ' +
+      `skipped="0" time="1" errors="0"${more}`;
+    const property = (name: string, value: string) =>
+      `<properties><property name="${name}" value="${value}"/></properties>`;
+    const GO = 'tests="4" failures="1" time="1" name="cart"';
+    const of = (one: string, other: string, ...properties: string[]) =>
+      `<testsuites>${suite(one, (properties[0] ?? "") + run(FAILS))}` +
+      `${suite(other, (properties[1] ?? "") + run(""))}</testsuites>`;
+    const cases: [string, string][] = [
+      ["an unknown tool", of('name="s"', 'name="s"')],
+      ["an unknown tool, in one suite", `<testsuite name="s">${run(FAILS)}${run("")}</testsuite>`],
+      ["jest", of(jest("cart"), jest("cart"))],
+      ["pytest", of(PYTEST, PYTEST)],
+      ["pytest, in one suite", suite(PYTEST, run(FAILS) + run(""))],
+      ["Go", of(GO, GO, property("go.version", "go1.22"), property("go.version", "go1.23"))],
+      ["Playwright, at another time", of(playwright(), playwright().replace(":51Z", ":52Z"))],
+      ["Playwright, elsewhere", of(playwright(), playwright(' package="other"'))],
+      [
+        "Playwright, with properties",
+        of(playwright(), playwright(), property("node", "22"), property("node", "24")),
+      ],
+      [
+        "Playwright, of several suites",
+        `<testsuites>${
+          [FAILS, ""].map((ends) =>
+            suite(playwright(), run(ends)) +
+            suite(playwright().replaceAll("cart", "till"), run("").replaceAll("cart", "till"))
+          ).join("")
+        }</testsuites>`,
+      ],
+    ];
+    for (const [what, report] of cases) {
+      it(what, async () => {
+        const { tests } = await judge(report);
+        assert.match(tests.find((test) => test.includes("a:"))!, /a: negative$/);
+      });
+    }
+
+    it("but Playwright's repeated suites, one after the other", async () => {
+      const { tests } = await judge(of(playwright(), playwright()));
+      assert.equal(tests[0], "cart|[one] a: negative, positive");
+    });
   });
 
   it("has a bounded number of changes of the tool", async () => {
