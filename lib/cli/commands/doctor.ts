@@ -23,7 +23,7 @@ import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/sche
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { freeBytes } from "../../system/files.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
-import { plural } from "../../base/text.ts";
+import { oneLine, plural } from "../../base/text.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { BUILD } from "../../system/build.ts";
 import { shellWord } from "../../base/quote.ts";
@@ -37,6 +37,7 @@ import { inboxFolder } from "../../storage/inbox.ts";
 import { StorageError } from "../../storage/storage.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
+import { wrapLine } from "../table.ts";
 import { argument, option } from "../parameters.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { errorCode, errorMessage } from "../../base/error.ts";
@@ -81,8 +82,8 @@ export const doctorCommand: AddCommand = command({
   example: "doctor",
   moreExamples: ["doctor --json", "doctor --reports reports/"],
   details: [
-    "Prints one line per finding: ok, warn or fail, the check, the finding, and what to do. Changes " +
-    "nothing, and works while the service is running.",
+    "Prints one line per finding, wrapped on a terminal: ok, warn or fail, the check, the finding, and " +
+    "what to do. Changes nothing, and works while the service is running.",
   ],
   input: {
     reports: option(
@@ -99,11 +100,24 @@ export const doctorCommand: AddCommand = command({
     const findings = reports.length > 0
       ? await examineReports([...reports, ...files])
       : await examine(context);
-    await context.printList(findings);
+    const { columns: width } = context.io;
+    if (context.json || width === undefined) await context.printList(findings);
+    else await context.io.stdout(wrappedLines(findings, width).map((line) => `${line}\n`).join(""));
     const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
     if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
   },
 });
+
+/** Findings for a terminal, each with its hint below; advice is of no use when it is cut. */
+function wrappedLines(findings: readonly Finding[], width: number): string[] {
+  const checkWidth = Math.max(...findings.map(({ check }) => check.length));
+  return findings.flatMap(({ status, check, finding, hint }) => {
+    const start = `${status.padEnd("warn".length)}  ${check.padEnd(checkWidth)}  `;
+    const lines = [finding, hint].filter((text) => text !== "")
+      .flatMap((text) => wrapLine(oneLine(text), { width: width - start.length, indent: "" }));
+    return lines.map((line, index) => (index === 0 ? start : " ".repeat(start.length)) + line);
+  });
+}
 
 /** What the reports of a tool are worth, and the line that makes them better. */
 async function examineReports(reports: readonly string[]): Promise<Finding[]> {

@@ -29,6 +29,22 @@ describe("doctor", () => {
     assert.ok(notes.some((note) => /count as one test.*"cart same name" \(2 cases\)/.test(note)));
   });
 
+  it("wraps findings and hints on a terminal, so that all of them can be read", async () => {
+    const argv = ["doctor", "--reports", "fixtures/laboratory/jest"];
+    const { stdout: json } = await withoutDatabase([...argv, "--json"]);
+    const { stdout } = await withoutDatabase(argv, { columns: 80 });
+    for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
+    const text = stdout.replaceAll(/\s+/g, " ");
+    for (const { status, check, finding, hint } of JSON.parse(json)) {
+      const said = `${status} ${check} ${finding} ${hint}`.replaceAll(/\s+/g, " ").trim();
+      assert.ok(text.includes(said), said);
+    }
+    assert.match(
+      stdout,
+      /^warn {2}loading {2}jest leaves out files that did not load\n {15}JEST_/m,
+    );
+  });
+
   it("examines an embedded database, also while it is in use, and changes nothing", async () => {
     const folder = await copyTemplate();
     try {
