@@ -46,7 +46,7 @@ export function documentHead(title: string, style = STYLE): string {
 /** What the frame of a page for signed-in readers depends on. */
 interface Frame {
   pathTo: PathTo;
-  /** The path of the page as it is declared: `/repos/:owner/:name`; `""` on pages for errors. */
+  /** The path of the page as it is declared: `/repos/:owner/:name`; `""` on pages for errors other than wrong parameters. */
   path: string;
   /** The parameters of the page, as they were sent. */
   parameters: Readonly<Record<string, string>>;

@@ -64,12 +64,16 @@ export const flakyTestsPage = definePage({
   query: { ...inventoryParameters, days: listDays, together },
   listOf: { route: flakyTests, more: { include: v.parse(include, INCLUDE_NAMES.join(",")) } },
   showErrors(errors, { parameters, pathTo }) {
-    const title = titleOf(listsFlaky(parameters));
-    return { title, content: markup`<h1>${title}</h1>${filters({ parameters, pathTo }, errors)}` };
+    const right = Object.entries(parameters).filter(([name]) => !(name in errors));
+    const links = { pathTo, parameters: Object.fromEntries(right) };
+    const page = { isFlakyView: listsFlaky(parameters), linkWith: linksWith(links) };
+    return {
+      title: titleOf(page.isFlakyView),
+      content: markup`${heading(page)}${filters({ parameters, pathTo }, errors)}`,
+    };
   },
   async show(request) {
-    const { parameters, pathTo } = request;
-    const { query } = request;
+    const { parameters, query } = request;
     const { after, limit, days } = query;
     const filter = filterOf(query);
     const windowStart = rangeStart(days, request);
@@ -92,12 +96,8 @@ export const flakyTestsPage = definePage({
       ...request,
       isFlakyView: listsFlaky(query),
       repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
-      linkWith(text, changes, attributes) {
-        const all = JSON.parse(JSON.stringify({ ...parameters, ...changes }));
-        return markup`<a href="${pathTo(["flaky-tests"], all)}"${attributes}>${text}</a>`;
-      },
+      linkWith: linksWith(request),
     };
-    const title = titleOf(page.isFlakyView);
     const range = shownRange({ offset: after, count: rows.length, shown: shown.length });
     const count = rows.reduce((sum, { tests }) => sum + tests.length, 0);
     const grouped = rows.length < count &&
@@ -109,10 +109,8 @@ export const flakyTestsPage = definePage({
     }${grouped}${range}; figures of the last ${days} days</p>`;
     const [chosen] = query.together === "" || !page.isFlakyView ? [] : shown;
     return {
-      title,
-      content: markup`<div class="head"><h1>${title}</h1>
-<ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
-${counted}</div>
+      title: titleOf(page.isFlakyView),
+      content: markup`${heading(page, counted)}
 ${filters(page)}
 ${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
 ${chosen && await bulkSection(chosen.tests, repositoryOf(chosen.tests[0], page), request)}
@@ -151,7 +149,24 @@ function sortedRows(
   return order === BY_BUILDS ? rows.toSorted((a, b) => b.buildCount - a.buildCount) : rows;
 }
 
-function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPage): Markup {
+function linksWith(
+  { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
+): ListPage["linkWith"] {
+  return (text, changes, attributes) => {
+    const all = JSON.parse(JSON.stringify({ ...parameters, ...changes }));
+    return markup`<a href="${pathTo(["flaky-tests"], all)}"${attributes}>${text}</a>`;
+  };
+}
+
+type Views = Pick<ListPage, "isFlakyView" | "linkWith">;
+
+function heading(page: Views, counted?: Markup): Markup {
+  return markup`<div class="head"><h1>${titleOf(page.isFlakyView)}</h1>
+<ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
+${counted}</div>`;
+}
+
+function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: Views): Markup {
   const changes = { quarantine: String(!isFlaky), quarantined: undefined, after: undefined };
   const current = isFlaky === isFlakyView && markup` aria-current="page"`;
   return markup`<li>${linkWith(name, changes, current)}</li>`;

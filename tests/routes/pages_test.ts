@@ -262,9 +262,33 @@ describeWithDatabase("the pages", (database) => {
       assert.match(shown!.text, message);
       const branch = page.all("input").find(({ attributes }) => attributes.id === "branch")!;
       assert.equal(branch.attributes.value, "main");
+      // The other list is asked for with what is right.
+      const views = page.all(".views")[0]!.all("a").map(({ text, attributes }) => [
+        text,
+        attributes["aria-current"],
+        new URL(attributes.href!, "http://x/").searchParams.has(field),
+      ]);
+      assert.deepEqual(views, [["Flaky", "page", false], ["Quarantined", undefined, false]]);
     }
     const limit = await read("/flaky-tests?limit=0", 400);
     assert.match(limit.text, /limit: invalid limit "0"/);
+  });
+
+  it("show in the navigation where one is, also when a parameter is wrong", async () => {
+    const places: [path: string, status: number, section: string][] = [
+      ["/flaky-tests?quarantine=false&sort=zz", 400, "Flaky tests"],
+      ["/flaky-tests?days=5", 400, "Flaky tests"],
+      ["/repos?sort=zz", 400, "Repositories"],
+      ["/repos/acme/shop/builds?outcome=zz", 400, "Repositories"],
+      ["/tests?repository=acme/nope", 404, "Tests"],
+    ];
+    for (const [path, status, section] of places) {
+      const page = await read(path, status);
+      const current = page.all("nav")[0]!.all("a").filter(({ attributes }) =>
+        attributes["aria-current"]
+      );
+      assert.deepEqual(current.map(({ text }) => text), [section], path);
+    }
   });
 
   it("lead from addresses of the earlier service to the repository", async () => {

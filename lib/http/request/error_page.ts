@@ -33,7 +33,9 @@ export async function errorPage(
   const own = errors && route?.errorPage?.(others, { parameters: kept, root });
   const html = layout(
     own ?? { title, content: markup`<h1>${title}</h1>${content}` },
-    status === 401 ? null : { pathTo, path: "", parameters, zone, zoneErrors },
+    status === 401
+      ? null
+      : { pathTo, path: errors && route ? route.path : "", parameters, zone, zoneErrors },
   );
   const bytes = new TextEncoder().encode(html);
   const headers = new Headers(response.headers);
