@@ -2,7 +2,7 @@
 import { compareTexts } from "../../lib/base/text.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
-import { loadBase } from "../read/base_branch.ts";
+import { loadBase, loadOtherBranches } from "../read/base_branch.ts";
 
 export interface ServerState {
   /** Such as `15.8`. */
@@ -123,6 +123,31 @@ export async function loadRepositoriesWithoutBranch(
     if (!(await loadBase(sql, { repositoryId, now })).isBaseNamed) found.push(repository);
   }
   return found.sort(compareTexts);
+}
+
+/** A base branch that was set and has no builds, and branches that have. */
+interface UnusedBase {
+  /** Such as `acme/shop`. */
+  repository: string;
+  base: string;
+  branches: string[];
+}
+
+/** The repositories whose base branch was set and has no builds, although other branches have; sorted. */
+export async function loadUnusedBases(
+  sql: Queryable,
+  { now }: { now: number },
+): Promise<UnusedBase[]> {
+  const candidates = await sql<{ repositoryId: number; repository: string; base: string }[]>`
+    select repository_id::float8 as "repositoryId", owner || '/' || name as repository,
+      base_branch as base
+    from repository where base_branch is not null`;
+  const found: UnusedBase[] = [];
+  for (const { repository, ...of } of candidates) {
+    const branches = await loadOtherBranches(sql, { ...of, now });
+    if (branches.length > 0) found.push({ repository, base: of.base, branches });
+  }
+  return found.sort((a, b) => compareTexts(a.repository, b.repository));
 }
 
 /** The latest notes of submissions that begin with some words, of each repository one for each beginning. */

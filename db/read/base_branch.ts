@@ -1,13 +1,14 @@
 import {
   BASE_DAYS,
+  basePatterns,
   DEFAULT_BASE,
   type FoundBase,
   USUAL_BASE_BRANCHES,
 } from "../../lib/evidence/base_branch.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
-import { buildKeyOf } from "./fragments.ts";
+import { arrayOf, type Fragment, type Queryable, textsIn } from "../connection/sql.ts";
+import { buildKeyOf, isOfBase } from "./fragments.ts";
 
 /**
  * The base branch of a repository: the one that was set, else the default branch as CI says, else the first of
@@ -28,8 +29,7 @@ export async function loadBase(
   sql: Queryable,
   { repositoryId, now }: { repositoryId: number; now: number },
 ): Promise<FoundBase> {
-  const isBuild = sql`s.repository_id = ${repositoryId} and s.status = 'processed'
-    and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
+  const isBuild = isRecent(sql, { repositoryId, now });
   // The first two of `coalesce` are what `knownBaseBranch` knows; the last is `''` with builds that name no branch.
   const [row] = await sql<{ known: string | null; branch: string | null }[]>`
     select coalesce(r.base_branch, r.default_branch) as known, coalesce(r.base_branch, r.default_branch, (
@@ -49,6 +49,34 @@ export async function loadBase(
   const base = branch || DEFAULT_BASE;
   const isUsual = USUAL_BASE_BRANCHES.some((name) => name === base);
   return { base, isBaseNamed: branch !== "", isBaseGuessed: !row?.known && !isUsual };
+}
+
+/** SQL: whether the row `s` of `submission` is of the last 90 days. */
+function isRecent(
+  sql: Queryable,
+  { repositoryId, now }: { repositoryId: number; now: number },
+): Fragment {
+  return sql`s.repository_id = ${repositoryId} and s.status = 'processed'
+    and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
+}
+
+/** Named at most. */
+const MAX_BRANCHES = 5;
+
+/** The branches with most builds of the last 90 days, where none of these is on a branch; `[]` otherwise. */
+export async function loadOtherBranches(
+  sql: Queryable,
+  { base, ...of }: { repositoryId: number; base: string; now: number },
+): Promise<string[]> {
+  const isBuild = isRecent(sql, of);
+  const rows = await sql<{ branch: string }[]>`
+    select s.branch from submission s
+    where ${isBuild} and s.branch > '' and not exists (
+      select 1 from submission s where ${isBuild} and ${isOfBase(sql, basePatterns(base))}
+    )
+    group by s.branch
+    order by count(distinct ${buildKeyOf(sql)}) desc, s.branch collate "C" limit ${MAX_BRANCHES}`;
+  return rows.map(({ branch }) => branch);
 }
 
 /**

@@ -29,6 +29,14 @@ export const DEFAULT_BASE = USUAL_BASE_BRANCHES[0];
 /** Said instead of what the base branch has or does not have, where {@linkcode Base.isBaseNamed} is false. */
 export const NO_BRANCH = "no upload names its branch";
 
+/** What is said of a base branch that was set and has no builds, although other branches have. */
+export function sayUnusedBase(
+  { base, branches }: { base: string; branches: readonly string[] },
+): string {
+  return `no upload of the last ${BASE_DAYS} days names the branch ${quote(base)}; ` +
+    `branches with builds: ${branches.join(", ")}`;
+}
+
 /** The base branch of a repository. */
 export interface Base {
   base: string;

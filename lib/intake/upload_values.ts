@@ -3,6 +3,7 @@
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
 import { isGitId } from "../base/commit.ts";
+import { DEFAULT_BASE } from "../evidence/base_branch.ts";
 import { branchNamed } from "../ci/git_ref.ts";
 import { MAX_NAME_CHARACTERS } from "../ci/mod.ts";
 import type { RepositoryName } from "../base/repository_name.ts";
@@ -68,13 +69,26 @@ export function readExitCode(text: string): number {
   throw new SyntaxError(`invalid exit code ${excerpt(text)}: expected 0 to 255`);
 }
 
+/** What `git check-ref-format --branch` refuses, as far as {@linkcode readText} accepts it. */
+const NOT_IN_GIT = /[~^:?[\\]|\.\.|@\{|\/\/|^@$|^[-/]|(?:^|\/)\.|[/.]$|\.lock(?:\/|$)/;
+
 /** The name of one branch, which may be empty. */
 export function readBranch(given: string): string {
   const text = readText(given);
   const branch = branchNamed(text);
-  const problem = text.includes("*") ? "is a pattern" : text && !branch ? "names no branch" : "";
-  if (problem === "") return branch;
-  throw new SyntaxError(`${excerpt(text)} ${problem}: expected the name of one branch`);
+  const problem = text.includes("*")
+    ? "is a pattern"
+    : text && !branch
+    ? "names no branch"
+    : /[,\s]/.test(text)
+    ? "has a comma or a blank"
+    : NOT_IN_GIT.test(text)
+    ? "is no name of a branch for git"
+    : null;
+  if (problem === null) return branch;
+  throw new SyntaxError(
+    `${excerpt(text)} ${problem}: expected the name of one branch, such as ${DEFAULT_BASE}`,
+  );
 }
 
 /**

@@ -137,7 +137,7 @@ ${repositoryFigures(page, flakyMicroseconds)}
       } · ${inventoryLink(page, {}, "Flaky tests")}${
         overview.url && markup` · ${externalLink(overview.url, overview.url)}`
       }</p>
-${noBranch(history)}
+${noBranch(history, { hasUploads: recent.submissions.length > 0 })}
 ${brokenSection(states, page)}
 ${rareSections(states, page)}
 <div class="pair lists"><section><h2>Tests that cost the most builds</h2>

@@ -29,10 +29,15 @@ export function namedStates({ tests }: States): string[] {
   );
 }
 
-/** Why no test has a history, in place of the lists; nothing where the base branch is known. */
-export function noBranch({ isBaseNamed }: Pick<Base, "isBaseNamed">): Content {
-  return !isBaseNamed &&
-    emptyState(markup`No upload names its branch: ${ADD_BRANCH}.`);
+/** Why no test has a history, in place of the lists; nothing where the base branch has runs. */
+export function noBranch(
+  { base, isBaseNamed, all }: Base & { all: readonly unknown[] },
+  { hasUploads }: { hasUploads: boolean },
+): Content {
+  if (!isBaseNamed) return emptyState(markup`No upload names its branch: ${ADD_BRANCH}.`);
+  return hasUploads && all.length === 0 && emptyState(
+    markup`No run on ${base}, the base branch, is stored: <code>repo set --base</code> names another.`,
+  );
 }
 
 /** Nothing where no test is broken. */

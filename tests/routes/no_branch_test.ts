@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import type { Repository } from "../../db/admin/repositories.ts";
+import { type Repository, setBaseBranch } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
 import { parseHtml } from "./html.ts";
@@ -74,5 +74,20 @@ describeWithDatabases("a repository of which no upload names its branch", (datab
     assert.deepEqual(await isSaid(), all);
     await upload({ commitOid: "bbbbbb1", branch: "fix" });
     assert.deepEqual((await isSaid()).slice(0, 3), [false, false, false]);
+  });
+});
+
+describeWithDatabases("a repository whose base branch has no run", (database) => {
+  it("says so in place of its history, until it has one", async () => {
+    const { fixture, shop } = await createShop(database());
+    const page = async () => parseHtml(await (await fixture.get("/repos/acme/shop")).text()).text;
+    const hint = "No run on mian, the base branch, is stored: repo set --base names another.";
+    await setBaseBranch(database().sql, shop, "mian");
+    // Without an upload there is nothing to say.
+    assert.ok(!(await page()).includes(hint));
+    await fixture.upload(shop, [{ name: "a" }], { branch: "main" });
+    assert.ok((await page()).includes(hint), await page());
+    await setBaseBranch(database().sql, shop, "main");
+    assert.ok(!(await page()).includes("the base branch, is stored"));
   });
 });

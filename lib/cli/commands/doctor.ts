@@ -8,6 +8,7 @@ import {
   loadLatestNotes,
   loadRepositoriesWithoutBranch,
   loadServerState,
+  loadUnusedBases,
   type ServerState,
 } from "../../../db/admin/diagnostics.ts";
 import { findArchives, findSetAside } from "../../../db/admin/archives.ts";
@@ -16,7 +17,7 @@ import type { Queryable } from "../../../db/connection/sql.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
-import { NO_BRANCH } from "../../evidence/base_branch.ts";
+import { NO_BRANCH, sayUnusedBase } from "../../evidence/base_branch.ts";
 import { LEGS_NOTE } from "../../analysis/repetition/submissions.ts";
 import { CHANGING_NAMES_NOTE } from "../../analysis/changing_names.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
@@ -230,6 +231,13 @@ async function examineDatabase(
     ...assessSetAside(await findSetAside(sql)),
     ...(await loadRepositoriesWithoutBranch(sql, { now })).map((repository) =>
       warn("uploads", `${repository}: ${NO_BRANCH}`, "add `branch=` to the upload")
+    ),
+    ...(await loadUnusedBases(sql, { now })).map(({ repository, ...unused }) =>
+      warn(
+        "base branch",
+        `${repository}: ${sayUnusedBase(unused)}`,
+        `run \`${PROGRAM} repo set ${shellWord(repository)} --base BRANCH\``,
+      )
     ),
     ...await noteworthy(sql, { windowStart: now - WINDOW_SECONDS }),
   ];

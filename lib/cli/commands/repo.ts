@@ -10,7 +10,9 @@ import {
 } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
+import { loadOtherBranches } from "../../../db/read/base_branch.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { sayUnusedBase } from "../../evidence/base_branch.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import {
   type AddCommand,
@@ -92,6 +94,8 @@ const setCommand = command({
     "Without one the base branch is the default branch as CI says, otherwise the first of main, master, trunk " +
     "and develop that has builds of the last 90 days, otherwise the branch with most of them. An empty --base " +
     "returns to that.",
+    "It is one branch: gate and comment take a list as --base, for release branches. A note says so if no upload of " +
+    "the last 90 days names it, although uploads name others; doctor and the page of the repository say it too.",
   ],
   input: {
     repository: REPOSITORY,
@@ -101,7 +105,7 @@ const setCommand = command({
   async run({ org, repository, base }, context) {
     const { sql, organization } = await openOrganization(context, org, repository.owner);
     const present = await requireRepository(sql, organization, repository);
-    const { organizationId, repositoryNumber } = present;
+    const { organizationId, repositoryId, repositoryNumber } = present;
     const baseBranch = base || null;
     await writeTransaction(sql, async (tx) => {
       await setBaseBranch(tx, present, baseBranch);
@@ -109,6 +113,11 @@ const setCommand = command({
       const subject = formatRepositoryName(present);
       await context.logChange(tx, { organizationId, subject, detail });
     });
+    if (baseBranch !== null) {
+      const of = { repositoryId, base: baseBranch, now: context.now };
+      const branches = await loadOtherBranches(sql, of);
+      if (branches.length > 0) context.note(sayUnusedBase({ base, branches }));
+    }
     const record = { ...repositoryRecord(present), base_branch: baseBranch };
     await context.print(formatRepositoryName(present), record);
   },

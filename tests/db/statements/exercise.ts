@@ -21,6 +21,7 @@ import {
   loadLatestNotes,
   loadRepositoriesWithoutBranch,
   loadServerState,
+  loadUnusedBases,
 } from "../../../db/admin/diagnostics.ts";
 import { judgeAgain } from "../../../db/admin/judge_again.ts";
 import { loadIsFailedWithoutTest } from "../../../db/read/evidence_run.ts";
@@ -627,6 +628,7 @@ async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadFreshness(sql, { windowStart: NOON });
   await loadLatestNotes(sql, { windowStart: NOON, beginnings: ["a note"] });
   await loadRepositoriesWithoutBranch(sql, { now: NOON });
+  await loadUnusedBases(sql, { now: NOON });
 }
 
 async function transfer(program: Program): Promise<void> {

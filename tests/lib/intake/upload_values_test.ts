@@ -119,9 +119,23 @@ describe("a branch", () => {
     assert.equal(readBranch(""), "");
     assert.throws(
       () => readBranch("origin/HEAD"),
-      /^SyntaxError: "origin\/HEAD" names no branch: expected the name of one branch$/,
+      /^SyntaxError: "origin\/HEAD" names no branch: expected the name of one branch, such as main$/,
     );
     assert.throws(() => readBranch("release/*"), /is a pattern/);
+    for (const several of ["main,release/1.x", "main, release", "main release", "main,"]) {
+      assert.throws(() => readBranch(several), /has a comma or a blank: .* one branch/, several);
+    }
+    for (
+      const wrong of [
+        ...["a..b", "a~1", "a^", "acme:main", "what?", "a[1]", "a\\b", "a@{1}", "@", "-a", "/a"],
+        ...["a/", "a//b", "a.", ".a", "a/.b", "a.lock", "a.lock/b"],
+      ]
+    ) {
+      assert.throws(() => readBranch(wrong), /is no name of a branch for git/, wrong);
+    }
+    for (const right of ["release/1.x", "a@b", "a-b_c.d", "feature/#12", "ä", "a.locks", "(x)"]) {
+      assert.equal(readBranch(right), right);
+    }
   });
 
   it("has at most 2,000 bytes, which an index of PostgreSQL can hold", () => {

@@ -3,7 +3,12 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../../../db/connection/connect.ts";
-import { loadFreshness, loadRepositoriesWithoutBranch } from "../../../../db/admin/diagnostics.ts";
+import {
+  loadFreshness,
+  loadRepositoriesWithoutBranch,
+  loadUnusedBases,
+} from "../../../../db/admin/diagnostics.ts";
+import { setBaseBranch } from "../../../../db/admin/repositories.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { BUILD } from "../../../../lib/system/build.ts";
 import { createFixture, createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
@@ -212,6 +217,33 @@ describeWithDatabases("a diagnosis", (database) => {
     assert.deepEqual(found.filter((name) => name.startsWith("branches/")), [
       "branches/old",
       "branches/unnamed",
+    ]);
+  });
+
+  it("names the repositories whose base branch has no builds, although other branches have", async () => {
+    const { sql } = database();
+    const fixture = await createFixture(database(), { name: "bases" });
+    for (
+      const [name, base, ...branches] of [
+        ["typo", "mian", "main", "main", "next"],
+        ["right", "main", "main", "next"],
+        ["empty", "main"],
+        ["unnamed", "main", null],
+        ["old", "main", "main", "next"],
+      ] as const
+    ) {
+      const repository = await fixture.addRepository("bases", name);
+      await setBaseBranch(sql, repository, base);
+      for (const [index, branch] of branches.entries()) {
+        const recordedAt = NOW - (name === "old" && branch === "main" ? 91 * DAY : 100);
+        const buildUrl = `https://ci.example/${index}`;
+        await fixture.upload(repository, [{ name: "a" }], { branch, recordedAt, buildUrl });
+      }
+    }
+    const found = await loadUnusedBases(sql, { now: NOW });
+    assert.deepEqual(found.filter(({ repository }) => repository.startsWith("bases/")), [
+      { repository: "bases/old", base: "main", branches: ["next"] },
+      { repository: "bases/typo", base: "mian", branches: ["main", "next"] },
     ]);
   });
 });

@@ -5,6 +5,8 @@ import { createRepository, findOrCreateRepository } from "../../../../db/admin/r
 import { findRepository } from "../../../../db/admin/repositories.ts";
 import { loadBaseBranch } from "../../../../db/read/base_branch.ts";
 import { describeWithDatabase } from "../../../database.ts";
+import type { Upload } from "../../../../db/write/store_submission.ts";
+import { createFixture } from "../../../routes/fixture.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
 describeWithDatabase("repo", (database) => {
@@ -60,6 +62,35 @@ describeWithDatabase("repo", (database) => {
     const { stdout } = await cli("repo set base/x --org acme --json --base".split(" ").concat(""));
     assert.equal(JSON.parse(stdout).base_branch, null);
     assert.equal(await base(), "main");
+  });
+
+  it("says of a base branch without builds which branches have some", async () => {
+    const fixture = await createFixture(database(), { name: "bases" });
+    const repository = await fixture.addRepository("bases", "x");
+    const upload = async (branch: string, days: number, more: Partial<Upload> = {}) =>
+      await fixture.upload(repository, [{ name: "a" }], {
+        ...{ branch, recordedAt: NOON - days * 86_400, buildUrl: `https://ci.example/${days}` },
+        ...more,
+      });
+    for (const [days, branch] of ["main", "main", "next"].entries()) await upload(branch, days);
+    await upload("old", 91);
+    const noteOn = async (branch: string) =>
+      (await cli(["repo", "set", "bases/x", "--base", branch])).stderr;
+    assert.equal(await noteOn("main"), "");
+    assert.equal(await noteOn(""), "");
+    for (const branch of ["mian", "old"]) {
+      assert.equal(
+        await noteOn(branch),
+        `no upload of the last 90 days names the branch "${branch}"; branches with builds: main, next\n`,
+      );
+      assert.equal(await loadBaseBranch(database().sql, { ...repository, now: NOON }), branch);
+    }
+    // Runs of its merge queue count.
+    await upload("gh-readonly-queue/queued/pr-1-a", 3);
+    assert.equal(await noteOn("queued"), "");
+    const { code, stderr } = await cli(["repo", "set", "bases/x", "--base", "main,next"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /"main,next" has a comma or a blank: expected the name of one branch/);
   });
 
   it("makes other test ids for a new repository under a name that was renamed away", async () => {
