@@ -124,7 +124,7 @@ export const getBuildVerdicts = defineTool({
     const { build: found, otherRed, unreadCount } = builds;
     const { failed, flaky, failed_without_test } = found;
     const [latest] = found.submissions as [Submission];
-    const byTest = await loadVerdicts(repo, failed);
+    const { byTest, base } = await loadVerdicts(repo, failed);
     const shown = failed.map((one) => {
       const verdict = verdictIn(latest, one, byTest.get(one.test_case_id));
       return viewOf(one, { verdict, webUrl });
@@ -133,6 +133,11 @@ export const getBuildVerdicts = defineTool({
       const owners = byTest.get(test.id)?.owners ?? await loadOwners(get, test.id);
       return { ...test, owners };
     }));
+    // A flaky test may pass when it runs again, also if it failed last on the base branch.
+    const isFlaky = ({ id }: FailedTest) =>
+      Boolean(byTest.get(id)?.recent_nondeterministic_negative_result);
+    const brokenOnBase = tests.filter((one) => one.evidence === "fails_on_base" && !isFlaky(one));
+    const broken = { base, count: brokenOnBase.length };
     const web = ["repos", repository.owner, repository.name, "builds", latest.id]
       .map(encodeURIComponent).join("/");
     return shortened({
@@ -153,7 +158,7 @@ export const getBuildVerdicts = defineTool({
       whole: found.whole,
       other_red_builds: otherRed.slice(0, MAX_BUILDS).map(nameOfBuild),
       // Long texts are cut at the end.
-      next_step: sayNewer(found) + sayOthers(otherRed) + nextStep(tests, found) +
+      next_step: sayNewer(found) + sayOthers(otherRed) + nextStep(tests, found, broken) +
         sayUnread(unreadCount),
       web_url: `${webUrl}/${web}`,
     });
@@ -250,9 +255,10 @@ function sayUnread(count: number): string {
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
-  { failed_test_ids, failed_without_test: isRed, whole, not_whole, submissions }: Build,
+  build: Build,
+  broken: { base: string; count: number },
 ): string {
-  const count = failed_test_ids.length;
+  const { failed_without_test: isRed, whole, not_whole, submissions } = build;
   const why = cut(not_whole.join("; "), MAX_REASON_CHARACTERS);
   const partly = whole === false
     ? ` The run is not whole (${why}): look at the log of the job, too.`
@@ -272,11 +278,34 @@ function nextStep(
     blame === undefined ? verdict === "new" : blame !== "not_yours";
   const yours = tests.filter(isYours).length;
   if (yours === 0) {
-    return `${red}None of the ${count} is probably due to the change: run the job again.${partly}`;
+    return red + sayNotYours(tests, build, broken) + partly;
   }
   const owners = first.owners.length > 0 ? `; ask ${first.owners.join(", ")}` : "";
   return `${red}Begin with the first test: get_test_details has its stack traces and passes${owners}. ` +
     `Tests with one cause have one reason.${partly}`;
+}
+
+/** What to do about failures that are not due to the change: what is broken fails again. */
+function sayNotYours(
+  tests: readonly FailedTest[],
+  { failed_test_ids: { length: count }, submissions: [latest], newerPassed }: Build,
+  { base, count: broken }: { base: string; count: number },
+): string {
+  const isOutage = tests.every(({ evidence }) => evidence === "outage");
+  const again = `run the job again${isOutage ? " when the outage is over" : ""}.`;
+  const none = `None of the ${count} is probably due to the change`;
+  if (broken === 0) return `${none}: ${again}`;
+  const isOnBase = latest!.branch === base;
+  const place = base || "the base branch";
+  const subject = count === 1 ? "It" : `${broken} of ${isOnBase ? `the ${count}` : "them"}`;
+  const said = isOnBase
+    ? `${subject} failed the same way in the run before on ${place}: probably broken there. ` +
+      `${newerPassed > 0 ? "See whether that is repaired" : "Fix or revert that"}; ` +
+      "running again does not help."
+    : `${none}. ${subject} failed last on ${place}, too: running again does not help until that is ` +
+      "repaired there.";
+  const others = broken < tests.length ? ` For the others, ${again}` : "";
+  return `${said} get_test_evidence says since which commit.${others}`;
 }
 
 async function nothingFound(

@@ -80,7 +80,7 @@ const verdict = v.object({
 });
 export type Verdict = v.InferOutput<typeof verdict>;
 
-const verdictsPage = v.object({ tests: v.array(verdict) });
+const verdictsPage = v.object({ tests: v.array(verdict), base_branch: v.string() });
 
 const conclusionsPage = v.object({ base_branch: v.string() });
 
@@ -365,11 +365,11 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
   }).flat();
 }
 
-/** The verdicts on failed tests, as of the uploads in which they failed. */
+/** The verdicts on failed tests by id, as of the uploads in which they failed, and the base branch (`""`: unknown). */
 export async function loadVerdicts(
   repo: Repo,
   failed: readonly Attempt[],
-): Promise<Map<string, Verdict>> {
+): Promise<{ byTest: Map<string, Verdict>; base: string }> {
   const failedIn = Map.groupBy(failed, ({ submission }) => submission);
   const found = await Promise.all(
     Array.from(failedIn, ([part, own]) => {
@@ -380,7 +380,8 @@ export async function loadVerdicts(
       }, verdictsPage);
     }),
   );
-  return new Map(found.flatMap(({ tests }) => tests).map((one) => [one.id, one]));
+  const byTest = new Map(found.flatMap(({ tests }) => tests).map((one) => [one.id, one]));
+  return { byTest, base: found[0]?.base_branch ?? "" };
 }
 
 /** A submission as the gate describes its run. */

@@ -35,6 +35,12 @@ const failing = (name: string, message = `${name} broke`): Partial<TestResult> =
   body: `${message}\n\tat com.acme.shop.checkout`,
 });
 
+const passing = (name: string): Partial<TestResult> => ({
+  ...failing(name, ""),
+  conclusion: "passing",
+  body: "",
+});
+
 describeWithDatabase("get_build_verdicts", (database) => {
   let fixture: Fixture;
   let shop: Repository;
@@ -471,11 +477,12 @@ describeWithDatabase("get_build_verdicts", (database) => {
 
   /** Uploads of a repository of its own, in the order in which they come, and what is said of `wanted`. */
   let repositoryCount = 0;
-  async function uploaded(uploads: (Partial<Upload> & { failed?: string })[]) {
+  async function uploaded(uploads: (Partial<Upload> & { failed?: string; passed?: string })[]) {
     const name = `builds${repositoryCount++}`;
     const repo = await fixture.addRepository("acme", name);
-    for (const [index, { failed, buildUrl, ...more }] of uploads.entries()) {
-      await fixture.upload(repo, [failed ? failing(failed) : { name: "k1" }, { name: "k2" }], {
+    for (const [index, { failed, passed, buildUrl, ...more }] of uploads.entries()) {
+      const other = passed ? passing(passed) : { name: "k1" };
+      await fixture.upload(repo, [failed ? failing(failed) : other, { name: "k2" }], {
         ...{ branch: "fix", attempt: "1", recordedAt: NOW - 900 + index },
         ...{ buildUrl: buildUrl ? BUILD + buildUrl : "", ...more },
       });
@@ -539,7 +546,7 @@ describeWithDatabase("get_build_verdicts", (database) => {
   /** The test `seen` fails now and then on the base branch: such failures are not due to a change. */
   const BEFORE = Array.from({ length: 24 }, (_, index) => ({
     ...{ ...MAIN, recordedAt: NOW - 2 * DAY + index, commitOid: `bbbbbb${index.toString(16)}` },
-    ...index % 6 === 0 && { failed: "seen" },
+    ...index % 6 === 0 ? { failed: "seen" } : { passed: "seen" },
   }));
 
   it("answers about the red build that most probably needs work, and names the others", async () => {
@@ -561,6 +568,87 @@ describeWithDatabase("get_build_verdicts", (database) => {
         "None of the 1 is probably due to the change: run the job again.",
       );
     }
+  });
+
+  it("does not say to run again what is broken on the base branch", async () => {
+    const broken = Array.from({ length: 3 }, (_, index) => ({
+      ...{ ...MAIN, commitOid: `aaaaaa${index}`, recordedAt: NOW - DAY + index },
+      ...{ failed: "broken", buildUrl: `${index}` },
+    }));
+    const { name, repo } = await uploaded([...BEFORE.slice(1), ...broken]);
+    const stepFor = async (wanted: Record<string, unknown>) =>
+      (await call({ repository: `acme/${name}`, ...wanted })).next_step;
+    const since = "get_test_evidence says since which commit.";
+    assert.equal(
+      await stepFor({}),
+      "It failed the same way in the run before on main: probably broken there. Fix or revert that; " +
+        `running again does not help. ${since}`,
+    );
+    const unit = { branch: "fix", job: "unit", attempt: "1", commitOid: "c0ffee1" };
+    const upload = (results: Partial<TestResult>[], more: Partial<Upload>) =>
+      fixture.upload(repo, [...results, { name: "k2" }], {
+        ...unit,
+        recordedAt: NOW - 60,
+        ...more,
+      });
+    await upload([failing("broken")], { buildUrl: `${BUILD}8` });
+    assert.equal(
+      await stepFor({ commit: "c0ffee1" }),
+      "None of the 1 is probably due to the change. It failed last on main, too: running again does not help " +
+        `until that is repaired there. ${since}`,
+    );
+    await upload([passing("seen")], { commitOid: "c0ffee2" });
+    await upload([failing("seen"), failing("broken")], {
+      ...{ commitOid: "c0ffee2", attempt: "2", buildUrl: `${BUILD}9` },
+    });
+    assert.equal(
+      await stepFor({ commit: "c0ffee2" }),
+      "None of the 2 is probably due to the change. 1 of them failed last on main, too: running again does not " +
+        `help until that is repaired there. ${since} For the others, run the job again.`,
+    );
+    await upload([passing("broken")], {
+      ...{ branch: "main", commitOid: "aaaaaa9", recordedAt: NOW - 50 },
+    });
+    assert.match(
+      await stepFor({}),
+      /^A newer build of main passed\. .* probably broken there\. See whether that is repaired; /,
+    );
+  });
+
+  it("says to run again what is flaky, although it failed last on the base branch", async () => {
+    const failed = { ...MAIN, commitOid: "aaaaaa1", failed: "seen", recordedAt: NOW - DAY };
+    const passed = { ...MAIN, commitOid: "aaaaaa1", attempt: "2", recordedAt: NOW - DAY + 1 };
+    const { name, repo } = await uploaded([...BEFORE, failed]);
+    await fixture.upload(repo, [passing("seen"), { name: "k2" }], passed);
+    const again = { ...failed, commitOid: "aaaaaa2", recordedAt: NOW - 900 };
+    await fixture.upload(repo, [failing("seen"), { name: "k2" }], { ...again, attempt: "1" });
+    await fixture.upload(repo, [failing("seen"), { name: "k2" }], {
+      ...{ branch: "fix", job: "unit", commitOid: "c0ffee1", buildUrl: `${BUILD}1` },
+    });
+    const found = await call({ repository: `acme/${name}`, commit: "c0ffee1" });
+    assert.equal(found.failed[0].evidence, "fails_on_base");
+    assert.equal(
+      found.next_step,
+      "None of the 1 is probably due to the change: run the job again.",
+    );
+  });
+
+  it("says to run again after an outage when it is over", async () => {
+    const repo = await fixture.addRepository("acme", "outage");
+    const down = Array.from({ length: 25 }, (_, index) => failing(`down${index}`, "ECONNREFUSED"));
+    await fixture.upload(repo, [{ name: "k1" }], { branch: "main", recordedAt: NOW - DAY });
+    for (const [index, branch] of ["other", "fix"].entries()) {
+      await fixture.upload(repo, down, {
+        ...{ branch, job: "unit", commitOid: `c0ffee${index}`, recordedAt: NOW - 60 + index },
+        buildUrl: `${BUILD}${index}`,
+      });
+    }
+    const found = await call({ repository: "acme/outage", commit: "c0ffee1" });
+    assert.equal(found.failed[0].evidence, "outage");
+    assert.equal(
+      found.next_step,
+      "None of the 25 is probably due to the change: run the job again when the outage is over.",
+    );
   });
 
   it("prefers what is unclear to what is not due to the change, as a job that ended red without a failed test", async () => {
