@@ -10,6 +10,11 @@ function pattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
+/** Escapes a path likewise; a dot also matches itself. */
+function pathPattern(path: string): string {
+  return path.replaceAll(/[\\^$*+?()[\]{}|]/g, "\\$&");
+}
+
 /** Reports join the titles of a test with ` > ` or ` › `; the runners match them joined by spaces. */
 function titlePattern(name: string): string {
   return pattern(name.replaceAll(/ [>›] /g, " "));
@@ -35,7 +40,7 @@ function methodName(name: string): string {
 function playwrightWords({ file, class: className, name }: TestIdentity): string[] {
   const [, project, title = name] = /^\[([^\]]+)\] (.*)$/s.exec(name) ?? [];
   const only = project === undefined ? [] : [`--project=${project}`];
-  const path = file || className;
+  const path = pathPattern(file || className);
   return ["npx", "playwright", "test", path, "-g", titlePattern(title), ...only, "--repeat-each"]
     .concat(String(REPEATS));
 }
@@ -89,7 +94,9 @@ const RUNNERS: readonly Runner[] = [
   {
     has: ({ file, name, class: className }) =>
       SCRIPT.test(file) || file === "" && name === className && name.includes(" "),
-    words: ({ file, name }) => ["npx", "jest", ...file && [file], "-t", titlePattern(name)],
+    words: (
+      { file, name },
+    ) => ["npx", "jest", ...file && [pathPattern(file)], "-t", titlePattern(name)],
   },
   {
     has: ({ suite, file, class: className }) =>

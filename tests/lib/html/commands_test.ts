@@ -68,6 +68,18 @@ describe("the command that runs a test again", () => {
     assert.match(command("src/__tests__/cart_test.ts", "", "adds up")!, /npx jest/);
   });
 
+  it("matches the path alone where the runner reads a pattern", () => {
+    assert.equal(
+      command("app/(group)/[id].test.ts", "", "a"),
+      "while npx jest 'app/\\(group\\)/\\[id\\].test.ts' -t a; do :; done",
+    );
+    assert.match(
+      command("a+b.spec.ts", "", "Cart › adds")!,
+      /^npx playwright test 'a\\\+b\.spec\.ts' -g /,
+    );
+    assert.match(command("[id].test.ts", "", "Cart > adds")!, /vitest run '\[id\]\.test\.ts' -t /);
+  });
+
   it("takes the package of a test of Go from its class, where the report has no file", () => {
     assert.equal(
       command("", "example.com/shop/cart", "TestCart/adds_(1)"),
