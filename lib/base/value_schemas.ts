@@ -43,7 +43,7 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
     const seconds = Number(number) * SECONDS_PER_UNIT[unit as keyof typeof SECONDS_PER_UNIT];
     if (!(seconds >= 1)) {
       throw new SyntaxError(
-        `invalid duration "${text}": expected a number above 0 and a unit (s, m, h, d, w), such as 90d`,
+        `invalid duration "${text}": expected a whole number above 0 and a unit (s, m, h, d, w), such as 90d`,
       );
     }
     if (seconds > max) {
