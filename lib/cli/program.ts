@@ -52,7 +52,7 @@ export function makeProgram(
     // Passes `--` on to the command.
     .enablePositionalOptions()
     .configureOutput({ writeOut: writeHelp, writeErr: io.stderr, outputError: () => {} })
-    .configureHelp({ helpWidth: 80 })
+    .configureHelp({ helpWidth: 80, minWidthToWrap: 30 })
     .addHelpText("after", programHelp())
     .exitOverride(asUsageError(EXAMPLE));
   for (const add of commands) add(program, io, argv);
