@@ -20,6 +20,14 @@ export interface AttemptSign {
   repeatsFolder: boolean;
 }
 
+/** The same of one of several reports, and of what it is if it is a rerun of what failed. */
+export interface ReportSign extends AttemptSign {
+  /** The folder whose reports it repeats: its own, or the one that the folder of reruns is for. */
+  home: string;
+  /** The series of the report that it is named after, as in `junit-rerun.xml`; its own without a word for reruns. */
+  namedAfter: string;
+}
+
 /** Whether a report says by its path that it repeats another. */
 export function saysToRepeat(one: AttemptSign, other: AttemptSign): boolean {
   if (one.rank <= other.rank) return false;
@@ -38,27 +46,23 @@ const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
 const PART =
   /(?<![a-z])(?:shard|node|part|partition|group|worker|split|chunk|batch)[-_. ]?0*(\d{1,6})(?!\d)|(?<![a-z\d])0*(\d{1,6})[-_. ]of[-_. ]\d{1,6}(?!\d)/gi;
 
-// Of a folder, for a rerun without a number.
-const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z])/i;
+// Of a rerun without a number, in the names of its folders or its own.
+const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z])/gi;
 
 /**
- * Whether the paths of two reports say that they ran different things: in another part of it, as in
- * `shard_2_of_8/test.xml`, or under the same name in another folder, as of another module or package. A
- * folder that is named like a rerun does not count. An archive loses the folders of two reports with one path.
+ * Whether the paths of two reports say that they ran different things: other parts of a run, as in
+ * `shard_2_of_8/test.xml`. An archive loses the folders of two reports with one path.
  */
-export function ranElsewhere(earlier: string, later: string): boolean {
+export function areOtherParts(earlier: string, later: string): boolean {
   if (earlier === later) return true;
   const paths = [earlier, later].map((path) => path.replaceAll("\\", "/"));
   const start = commonFolder(paths).length;
   const [part, other] = paths.map((path) => partsOf(path.slice(start))) as [number[], number[]];
-  if (part.length > 0 && other.length > 0 && part.join() !== other.join()) return true;
-  const [folder, otherFolder] = paths.map((path) => folderOf(path.slice(start)));
-  const [name, otherName] = paths.map((path) => path.slice(folderOf(path).length));
-  return folder !== otherFolder && name === otherName && !RERUN_WORD.test(otherFolder!);
+  return part.length > 0 && other.length > 0 && part.join() !== other.join();
 }
 
 /** The signs in the paths of an upload's reports, by path. */
-export function signsOf(given: readonly string[]): Map<string, AttemptSign> {
+export function signsOf(given: readonly string[]): Map<string, ReportSign> {
   const paths = given.map((path) => path.replaceAll("\\", "/"));
   const start = commonFolder(paths).length;
   const rests = paths.map((path) => path.slice(start));
@@ -70,7 +74,26 @@ export function signsOf(given: readonly string[]): Map<string, AttemptSign> {
       )
     ),
   );
-  return new Map(given.map((path, index) => [path, signOf(rests[index]!, finals)]));
+  const signs = rests.map((rest) => signOf(rest, finals));
+  const folders = new Set(signs.map(({ folder }) => folder));
+  return new Map(signs.map((sign, index) => [given[index]!, {
+    ...sign,
+    home: homeOf(sign.folder, folders),
+    namedAfter: withoutRerunWord(sign.series),
+  }]));
+}
+
+/** The folder that a folder of reruns is for: the one it is named after, or the nearest around it with reports. */
+function homeOf(folder: string, folders: ReadonlySet<string>): string {
+  const named = withoutRerunWord(folder);
+  if (named === folder) return folder;
+  let home = folders.has(named) ? named : folder;
+  while (home !== "" && (home === folder || !folders.has(home))) home = tidied(folderOf(home));
+  return home;
+}
+
+function withoutRerunWord(path: string): string {
+  return tidied(path.replaceAll(RERUN_WORD, ""));
 }
 
 function signOf(path: string, finals: ReadonlySet<string>): AttemptSign {

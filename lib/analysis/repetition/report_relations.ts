@@ -9,7 +9,7 @@ import {
   reportOf,
   type VisitSegments,
 } from "./collected_results.ts";
-import { type AttemptSign, ranElsewhere, saysToRepeat, signsOf } from "./report_order.ts";
+import { areOtherParts, type ReportSign, saysToRepeat, signsOf } from "./report_order.ts";
 import { type ReportRelation, type ReportTests, RerunFinder } from "./reports.ts";
 import { groupOf, groupsOf, isSetUp } from "./set_up.ts";
 
@@ -40,11 +40,11 @@ export function relateReports(
 ): ReportRelations {
   const { reports, identityOf } = options;
   const signs = signsOf(reports.map(({ file }) => file));
-  const signOf = (reportIndex: number): AttemptSign => {
+  const signOf = (reportIndex: number): ReportSign => {
     const { file, attempt } = reports[reportIndex]!;
     return attempt === undefined
       ? signs.get(file)!
-      : { rank: attempt, series: "", folder: "", repeatsFolder: true };
+      : { rank: attempt, series: "", folder: "", repeatsFolder: true, home: "", namedAfter: "" };
   };
   const sharing = reportsSharingTests(segments, reports);
   const repeated = repeatedReports(results, sharing, options);
@@ -73,7 +73,7 @@ export function relateReports(
 interface OwnTests {
   file: string;
   reportIndex: number;
-  sign: AttemptSign;
+  sign: ReportSign;
   tests: ReportTests;
 }
 
@@ -108,16 +108,23 @@ function findReruns(
   groupsOf: (testIndex: number) => TestGroups,
 ): Set<number> {
   const reruns = new Set<number>();
-  const finder = new RerunFinder({
-    groupOf: (testIndex) => groupsOf(testIndex).group,
-    isSetUp: (testIndex) => groupsOf(testIndex).isSetUp,
-  });
+  /** By home: a rerun repeats no report of another package. */
+  const finders = new Map<string, RerunFinder>();
+  const finderOf = (home: string) => {
+    const finder = finders.get(home) ?? new RerunFinder({
+      groupOf: (testIndex) => groupsOf(testIndex).group,
+      isSetUp: (testIndex) => groupsOf(testIndex).isSetUp,
+    });
+    finders.set(home, finder);
+    return finder;
+  };
   /** The reports in which a test failed. */
   const failedIn = new Map<number, string[]>();
-  for (const { file, reportIndex, tests } of reports) {
+  for (const { file, reportIndex, sign, tests } of reports) {
+    const finder = finderOf(sign.home);
     const earlier = new Set(tests.testIndexes.flatMap((test) => failedIn.get(test) ?? []));
-    const isElsewhere = earlier.values().some((path) => ranElsewhere(path, file));
-    if (!isElsewhere && finder.isRerun(tests)) reruns.add(reportIndex);
+    const isOtherPart = earlier.values().some((path) => areOtherParts(path, file));
+    if (!isOtherPart && finder.isRerun(tests)) reruns.add(reportIndex);
     finder.add(tests);
     for (const test of tests.testIndexes) {
       if (!tests.hasFailed(test)) continue;
@@ -137,7 +144,7 @@ function healedSetUps(
 ): number[] {
   const healed: number[] = [];
   /** Set-up that failed in the reports so far, by group, with the sign of the report. */
-  const failing = new Map<string, Map<number, AttemptSign>>();
+  const failing = new Map<string, Map<number, ReportSign>>();
   for (const { reportIndex, sign, tests } of reports) {
     const isRerun = reruns.has(reportIndex);
     const [setUps, others] = [true, false].map((isSetUp) =>
@@ -148,14 +155,15 @@ function healedSetUps(
       const failed = failing.get(group);
       if (!failed || broken.has(group)) continue;
       for (const [test, failedIn] of failed) {
-        if (!isRerun && !saysToRepeat(sign, failedIn)) continue;
+        const repeats = isRerun && sign.home === failedIn.home || saysToRepeat(sign, failedIn);
+        if (!repeats) continue;
         healed.push(test);
         failed.delete(test);
       }
     }
     for (const test of setUps.filter(tests.hasFailed)) {
       const { group } = groupsOf(test);
-      const failed = failing.get(group) ?? new Map<number, AttemptSign>();
+      const failed = failing.get(group) ?? new Map<number, ReportSign>();
       failing.set(group, failed.set(test, sign));
     }
   }

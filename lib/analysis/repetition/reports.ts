@@ -6,11 +6,11 @@
  */
 import { isNegative } from "../../report/result.ts";
 import { type MergedAttempt, mergeTests } from "./equal_cases.ts";
-import { type AttemptSign, saysToRepeat } from "./report_order.ts";
+import { type ReportSign, saysToRepeat } from "./report_order.ts";
 
 /** How a report stands to those before it. */
-export interface ReportRelation extends AttemptSign {
-  /** True for a rerun of what failed in the reports before it. */
+export interface ReportRelation extends ReportSign {
+  /** True for a rerun of what failed in the reports of its home before it. */
   isRerun: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ReportTests {
 }
 
 /** Attempts that follow each other, in one configuration. */
-interface Series extends AttemptSign {
+interface Series extends ReportSign {
   attempts: MergedAttempt[];
 }
 
@@ -46,15 +46,14 @@ export function attemptsInReports(
       const before = mergeTests(earlier.map((one) => one.attempts));
       all = all.filter((one) => !earlier.includes(one));
       all.push({ ...sign, attempts: [...before, ...attempts] });
-    } else if (isRerun && all.length > 0) {
-      const before = mergeTests(all.map((one) => one.attempts));
+    } else if (isRerun && repeatedBy(sign, all)) {
+      const repeated = repeatedBy(sign, all)!;
       // Passed, then failed, is never a retry unless the path says so.
-      const isRetry = isNegative(before.at(-1)!.conclusion) ||
+      const isRetry = hasFailed(repeated) ||
         attempts.every(({ conclusion }) => !isNegative(conclusion));
-      all = [{
-        ...sign,
-        attempts: isRetry ? [...before, ...attempts] : mergeTests([before, attempts]),
-      }];
+      repeated.attempts = isRetry
+        ? [...repeated.attempts, ...attempts]
+        : mergeTests([repeated.attempts, attempts]);
     } else {
       isConfiguration ||= all.length > 0;
       all.push({ ...sign, attempts });
@@ -62,6 +61,22 @@ export function attemptsInReports(
   }
   const merged = all.length === 1 ? all[0]!.attempts : mergeTests(all.map((one) => one.attempts));
   return { attempts: merged, isConfiguration };
+}
+
+/**
+ * The one that a rerun of what failed repeats: what it is named after, or else the only one of its home that
+ * failed. Of several it is not known which it is of.
+ */
+function repeatedBy({ home, namedAfter }: ReportSign, all: readonly Series[]): Series | null {
+  const own = all.filter((one) => one.home === home);
+  const named = own.filter(({ series }) => series === namedAfter);
+  const failed = own.filter(hasFailed);
+  const candidates = [named, failed, own].find(({ length }) => length > 0) ?? [];
+  return candidates.length === 1 ? candidates[0]! : null;
+}
+
+function hasFailed({ attempts }: Series): boolean {
+  return isNegative(attempts.at(-1)!.conclusion);
 }
 
 /**

@@ -146,6 +146,46 @@ describe("a report that repeats others", () => {
     const { tests } = read({ "1.xml": "x/a- x/b+", "2.xml": "x/a+ x/b+", "3.xml": "x/a+" });
     assert.deepEqual(tests, { a: "-+", b: "+" });
   });
+
+  it("is a rerun of one folder, and of no other", () => {
+    for (
+      const path of [
+        "shop/junit-rerun.xml",
+        "shop/rerun/junit.xml",
+        "shop-rerun/junit.xml",
+        "shop/re-runs/1/junit.xml",
+        "shop/x/rerun/junit.xml",
+      ]
+    ) {
+      const shop = { "shop/junit.xml": "x/a- x/b+ y/c-", [path]: "x/a+ x/b+" };
+      assert.deepEqual(read(shop).tests, { a: "-+", b: "++", c: "-" }, path);
+      const cases: [string, string][] = [["x/a- x/b+", "--"], ["x/a+ x/b+", "-+"], ["x/b-", "-+"]];
+      for (const [admin, a] of cases) {
+        const { tests } = read({ "admin/junit.xml": admin, ...shop });
+        assert.equal(tests["a"]!.at(-1), a.at(-1), `${path}, admin ${admin}`);
+        assert.equal(tests["b"]!.at(-1), admin.includes("b-") ? "-" : "+", `${path}, ${admin}`);
+      }
+    }
+  });
+
+  it("is no rerun if a test of it failed in another folder only", () => {
+    const { tests } = read({
+      "admin/1.xml": "y/d-",
+      "shop/1.xml": "x/a- y/c- y/d+",
+      "shop/2.xml": "x/a+ y/d+",
+    });
+    assert.deepEqual(tests, { a: "-", c: "-", d: "-" });
+  });
+
+  it("is a rerun of what it is named after, where several failed", () => {
+    const admin = { "admin.xml": "x/a- x/b+" };
+    const shop = { "shop.xml": "x/a+ x/b+ y/c-", "shop-rerun.xml": "y/c+" };
+    assert.deepEqual(read({ ...admin, ...shop }).tests, { a: "-", b: "+", c: "-+" });
+    const all = { ...shop, "shop.xml": "x/a+ x/b- y/c-", "shop-rerun.xml": "x/a+ x/b+" };
+    assert.deepEqual(read({ ...admin, ...all }).tests, { a: "--", b: "-+", c: "-" });
+    const unknown = { "1.xml": "x/a- x/b+", "2.xml": "x/a- y/c+", "3.xml": "x/a+" };
+    assert.equal(read(unknown).tests["a"], "-", "of several it is not known which");
+  });
 });
 
 describe("a report that does not say so", () => {
@@ -252,6 +292,15 @@ describe("a set-up that failed", () => {
       "attempt_2.xml": "a.js/adds+ y/b+",
     });
     assert.equal(tests["a.js"], "-+");
+  });
+
+  it("did not pass in a rerun of another folder", () => {
+    const { tests } = read({
+      "admin/1.xml": "x.js/x.js-",
+      "shop/1.xml": "x.js/a- x.js/b+ y.js/c+",
+      "shop/2.xml": "x.js/a+",
+    });
+    assert.equal(tests["x.js"], "-");
   });
 
   it("did not pass where no test of its file ran, or another set-up failed", () => {
