@@ -15,7 +15,7 @@ import {
 
 /** How an attempt of a test ended. */
 export interface OutcomeKind {
-  conclusion: "failure" | "error" | "skipped";
+  conclusion: Exclude<Conclusion, "passing">;
   /** False: how the test ended. True: an additional attempt. */
   isAttempt: boolean;
 }
@@ -101,7 +101,7 @@ const MAX_MESSAGES = 100;
 const BARE_CASE: Reported = { ...PLAIN_CASE, isBare: true };
 
 // The strongest first: what a test with several of them ended with.
-const PRECEDENCE = ["error", "failure", "skipped"] as const;
+const PRECEDENCE = ["error", "failure", "skipped", "unknown"] as const;
 
 /** One case, while it is read. */
 export class TestCase {
@@ -220,13 +220,13 @@ export class TestCase {
     if (conclusion === "skipped") {
       return { conclusion, message: "", body: "", durationMicroseconds };
     }
-    if (conclusion || isNegative(byStatus)) {
-      return this.#failure(conclusion ?? byStatus);
-    }
+    const negative = conclusion && isNegative(conclusion) ? conclusion : byStatus;
+    if (isNegative(negative)) return this.#failure(negative);
     // Attempts without a failure mean that the last one passed, whatever word the tool has for it.
     const isOpen = this.attemptCount > 0 && byStatus === "unknown";
+    const atLast = isOpen ? "passing" : this.#isNeverRun ? "skipped" : byStatus;
     return {
-      conclusion: isOpen ? "passing" : this.#isNeverRun ? "skipped" : byStatus,
+      conclusion: atLast === "passing" && conclusion ? conclusion : atLast,
       message: "",
       body: "",
       durationMicroseconds,

@@ -6,8 +6,7 @@ import { type CaseFacts, microsecondsOf, type OutcomeKind } from "../test_case.t
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { ToolRow } from "./dialect.ts";
 
-/** The elements inside a `testcase` that say how it, or one attempt of it, ended. */
-export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
+const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
   ["failure", { conclusion: "failure", isAttempt: false }],
   ["error", { conclusion: "error", isAttempt: false }],
   ["skipped", { conclusion: "skipped", isAttempt: false }],
@@ -16,6 +15,25 @@ export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
   ["rerunFailure", { conclusion: "failure", isAttempt: true }],
   ["rerunError", { conclusion: "error", isAttempt: true }],
 ]);
+
+/** Elements of a `testcase` that describe it, or hold what it wrote. */
+const OTHER_ELEMENTS: ReadonlySet<string> = new Set([
+  ...["properties", "property", "metadata", "description", "parameters", "arguments"],
+  ...["categories", "traits", "tags", "labels", "links"],
+  ...["system-out", "system-err", "output", "stdout", "stderr", "log", "logs"],
+  ...["attachments", "attachment", "screenshots", "screenshot"],
+]);
+
+/**
+ * How a `testcase` with this element, or an attempt of it, ended: `unknown` for an element that is not
+ * known, such as `warning` or `timeout`; `null` if the element says nothing about it.
+ */
+export function outcomeKindOf(element: string): OutcomeKind | null {
+  const kind = OUTCOME_KINDS.get(element);
+  if (kind || OTHER_ELEMENTS.has(element)) return kind ?? null;
+  const conclusion = conclusionOfWord(element);
+  return conclusion === "passing" ? null : { conclusion, isAttempt: false };
+}
 
 // Attributes that distinguish tests of one name.
 const VARIANT_ATTRIBUTES = ["line", "id", "group", "device", "project", "browser"];
@@ -84,8 +102,9 @@ function isCount(text: string | undefined, least: number): boolean {
 }
 
 /**
- * Conclusions by the words in the `status` and `result` attributes of a `testcase`. They count only where
- * no child element says how the test ended; a word that is not here means `unknown`.
+ * Conclusions by the words in the `status` and `result` attributes of a `testcase`, which count only where
+ * no child element says how the test ended, and in the names of such elements. A word that is not here means
+ * `unknown`.
  */
 const STATUS_WORDS: ReadonlyMap<string, Conclusion> = new Map(
   ([
@@ -113,10 +132,13 @@ export function conclusionOfStatus(
   // As in nearly every report.
   if (status === undefined && result === undefined) return "passing";
   const conclusions = [status, result]
-    .map((word) => word?.toLowerCase().replace(/[\s_-]/g, ""))
-    .filter((word) => word !== undefined && word !== "")
-    .map((word) => STATUS_WORDS.get(word!) ?? "unknown");
+    .filter((word) => word !== undefined && /[^\s_-]/.test(word))
+    .map((word) => conclusionOfWord(word!));
   return STATUS_PRECEDENCE.find((conclusion) => conclusions.includes(conclusion)) ?? "passing";
+}
+
+function conclusionOfWord(word: string): Conclusion {
+  return STATUS_WORDS.get(word.toLowerCase().replace(/[\s_-]/g, "")) ?? "unknown";
 }
 
 // Groups of three digits, separated as any locale does it, before a decimal point. A leading zero is not
