@@ -13,7 +13,7 @@ import {
   endOfManualEntry,
   type Quarantine,
 } from "../../lib/analysis/quarantine.ts";
-import { saysNothing } from "../../lib/analysis/subtests.ts";
+import { failedWithSubtest } from "../../lib/analysis/subtests.ts";
 import { firstSubmissionId, parseTestId, testIdPrefix } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadBase } from "../read/base_branch.ts";
@@ -202,7 +202,7 @@ async function loadReleases(
   return new Map(tests.map(({ testNo, testHash }) => [testNo, moments.get(testHash)!]));
 }
 
-/** The tests whose disruptions of the window say nothing of their own, where subtests have some too. */
+/** The tests that failed in all disruptions of the window only because a subtest did. */
 async function findParents(
   tx: Queryable,
   { repositoryId, windowId, tests }: {
@@ -228,7 +228,10 @@ async function findParents(
     join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
     where n.repository_id = ${repositoryId} and n.submission_id >= decode(${windowId}, 'hex')
       and n.is_disruption and n.test_no = any(${integersIn(tx, parents)})`;
-  for (const { testNo, ...text } of texts) if (!saysNothing(text)) parents.delete(testNo);
+  const testOf = new Map(tests.map((test) => [test.testNo, test]));
+  for (const { testNo, ...text } of texts) {
+    if (!failedWithSubtest(testOf.get(testNo)!, text)) parents.delete(testNo);
+  }
   return parents;
 }
 

@@ -70,7 +70,7 @@ export interface PolicyHistory {
   releasedAt: number;
   /** Whether it stood for several tests of one name in a report of the window. */
   isAmbiguous: boolean;
-  /** Whether its disruptions of the window say nothing of their own, and subtests have some too. */
+  /** Whether it failed in its disruptions of the window only because a subtest did. */
   failsWithSubtests: boolean;
 }
 

@@ -16,7 +16,7 @@ import { eachNegative } from "../analysis/negatives.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import type { CauseCount } from "../evidence/mass_failure.ts";
 import type { FailedTest } from "./rule.ts";
-import { saysNothing } from "../analysis/subtests.ts";
+import { failedWithSubtest } from "../analysis/subtests.ts";
 
 /** Tests by the outcome of their final attempt. */
 export interface FinalAttempts {
@@ -85,7 +85,7 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
       return {
         ...withCauses(test),
         ...passedBefore.has(testHash(test)) && { hasPassed: true },
-        ...saysNothing(lastText(test)!) && { saysNothing: true },
+        ...failedWithSubtest(test, lastText(test)!) && { bySubtest: true },
       };
     }),
     unclear: identities(unclear),

@@ -85,8 +85,8 @@ export interface FailedTest extends TestIdentity {
   otherFingerprints?: readonly string[];
   /** Whether an attempt of it in this run passed before. */
   hasPassed?: true;
-  /** Whether the failure says nothing of its own, as when a subtest failed. */
-  saysNothing?: true;
+  /** Whether it failed, by what its failure says, only because a subtest did. */
+  bySubtest?: true;
 }
 
 /** Which failures of a quarantined test are excused: of causes that it is known for, or all. */
@@ -183,7 +183,7 @@ export function isKnownForAll(inBuild: readonly string[], causes: readonly strin
  */
 export function isExcusable(test: FailedTest, input: GateInput): boolean {
   if (quarantineOf(test, input) && !hasNewCause(test, input)) return true;
-  if (!test.saysNothing) return false;
+  if (!test.bySubtest) return false;
   const subtests = input.failed.filter((other) => isSubtest(other, test));
   return subtests.length > 0 && subtests.every((one) => isExcusable(one, input));
 }

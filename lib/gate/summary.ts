@@ -122,7 +122,7 @@ export function summarize(
       }
       : null,
     note: decision.isExcused ? compareWithEarlier(input).unchecked : null,
-    failed: failed.map(({ saysNothing, hasPassed: _, fingerprint, otherFingerprints, ...test }) => {
+    failed: failed.map(({ bySubtest, hasPassed: _, fingerprint, otherFingerprints, ...test }) => {
       const quarantine = quarantineOf(test, input);
       const known = verdicts?.get(identityKey(test));
       // The list of quarantined tests decides; it may be older than the verdict.
@@ -131,7 +131,7 @@ export function summarize(
         ...test,
         fingerprint,
         ...otherFingerprints && { otherFingerprints },
-        ...saysNothing && { saysNothing },
+        ...bySubtest && { bySubtest },
       };
       return {
         ...test,

@@ -79,7 +79,7 @@ describe("the causes of a failed test", () => {
 });
 
 describe("a failure with subtests", () => {
-  const cases: [message: string, body: string, saysNothing: boolean][] = [
+  const cases: [message: string, body: string, bySubtest: boolean, name?: string][] = [
     ["Failed", "=== RUN   TestA\n--- FAIL: TestA (0.00s)\n", true],
     ["", "=== RUN   TestA\n=== CONT  TestA\n    --- FAIL: TestA (0.00s)\n", true],
     ["1 test step failed", "1 test step failed.", true],
@@ -87,13 +87,23 @@ describe("a failure with subtests", () => {
     ["Failed", "=== RUN   TestA\n    a_test.go:4: own\n--- FAIL: TestA (0.00s)\n", false],
     ["panic: boom", "", false],
     ["", "2 subtests failed\nand the clean-up", false],
+    ["", "contains 2 failed subtests", true],
+    // Of Go, by a converter without the output.
+    ["Failed", "", true, "TestA"],
+    ["Failed", "Failed", true, "Test_a/b"],
+    ["", "", false, "TestA"],
+    // Of other tools, which write nothing about subtests.
+    ["", "", false],
+    ["Failed", "", false],
+    ["FAIL", "Failed", false],
+    ["Failed", "", false, "Cart"],
+    ["Failed", "", false, "Testing"],
+    ["Failed", "", false, "TestA adds"],
   ];
-  for (const [message, body, saysNothing] of cases) {
-    it(`${saysNothing ? "is theirs" : "is its own"}: ${message || body}`, () => {
-      const { failed } = after({ ...RESULT, conclusion: "failure", message, body });
-      assert.deepEqual(failed.map(({ fingerprint: _, ...test }) => test), [
-        saysNothing ? { ...TEST, saysNothing } : TEST,
-      ]);
+  for (const [message, body, bySubtest, name = "n"] of cases) {
+    it(`${bySubtest ? "is theirs" : "is its own"}: ${name}: ${message || body}`, () => {
+      const { failed } = after({ ...RESULT, name, conclusion: "failure", message, body });
+      assert.equal(failed[0]!.bySubtest ?? false, bySubtest);
     });
   }
 });

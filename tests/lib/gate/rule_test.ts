@@ -112,14 +112,20 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   ["the only failed test is quarantined", {}, 0, "the failed test is quarantined"],
   [
     "a test failed only with its subtests, all quarantined",
-    { failed: [PAYS, CHILD, { ...PARENT, saysNothing: true }], quarantined: listed(PAYS, CHILD) },
+    {
+      failed: [PAYS, CHILD, { ...PARENT, bySubtest: true }],
+      quarantined: listed(PAYS, CHILD),
+    },
     0,
     "all 3 failed tests are quarantined",
   ],
   [
     "a parent of a parent of a quarantined subtest",
     {
-      failed: [GRANDCHILD, { ...CHILD, saysNothing: true }, { ...PARENT, saysNothing: true }],
+      failed: [GRANDCHILD, { ...CHILD, bySubtest: true }, {
+        ...PARENT,
+        bySubtest: true,
+      }],
       quarantined: listed(GRANDCHILD),
     },
     0,
@@ -207,7 +213,7 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   [
     "one of two subtests is not quarantined",
     {
-      failed: [CHILD, { ...CHILD, name: "TestCart/adds" }, { ...PARENT, saysNothing: true }],
+      failed: [CHILD, { ...CHILD, name: "TestCart/adds" }, { ...PARENT, bySubtest: true }],
       quarantined: listed(CHILD),
     },
     1,
@@ -216,7 +222,7 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   [
     "the subtests are those of another test",
     {
-      failed: [{ ...CHILD, file: "" }, { ...PARENT, saysNothing: true }],
+      failed: [{ ...CHILD, file: "" }, { ...PARENT, bySubtest: true }],
       quarantined: listed({ ...CHILD, file: "" }),
     },
     1,
@@ -225,7 +231,7 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   [
     "a name that begins like another is no subtest",
     {
-      failed: [{ ...PAYS, name: "TestCarts" }, { ...PARENT, saysNothing: true }],
+      failed: [{ ...PAYS, name: "TestCarts" }, { ...PARENT, bySubtest: true }],
       quarantined: listed({ ...PAYS, name: "TestCarts" }),
     },
     1,
@@ -314,7 +320,7 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   [
     "the parent of a subtest with a new cause",
     {
-      failed: [{ ...CHILD, fingerprint: OTHER_CAUSE }, { ...PARENT, saysNothing: true }],
+      failed: [{ ...CHILD, fingerprint: OTHER_CAUSE }, { ...PARENT, bySubtest: true }],
       quarantined: listed(CHILD),
     },
     1,

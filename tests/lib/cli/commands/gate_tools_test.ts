@@ -35,7 +35,9 @@ async function gateOf(reports: readonly string[], usual: { ran: number; skipped:
   const { failed } = await attemptsIn(reports);
   assert.ok(failed.length > 0, "a test failed");
   const known: Known = {
-    quarantined: failed.map(({ fingerprint, otherFingerprints = [], saysNothing: _, ...test }) => ({
+    quarantined: failed.map((
+      { fingerprint, otherFingerprints = [], bySubtest: _, ...test },
+    ) => ({
       ...test,
       causes: [fingerprint, ...otherFingerprints],
     })),

@@ -70,6 +70,13 @@ describeWithDatabase("quarantine apply", (database) => {
         ]),
         { ...suite, name: "TestOwn" },
         { ...suite, name: "TestOwn", conclusion: "failure" as const, message: "panic" },
+        // Of another tool, which says nothing about subtests.
+        ...flaky("Cart/adds", { ...suite, suite: "other" }),
+        ...flaky("Cart/adds", { ...suite, suite: "other" }),
+        ...["", "Failed"].flatMap((message) => [
+          { ...suite, suite: "other", name: "Cart", conclusion: "failure" as const, message },
+          { ...suite, suite: "other", name: "Cart" },
+        ]),
       ], { commitOid: `90ffee${day}`, recordedAt: NOW - day * DAY });
     }
     for (let run = 0; run < 4; run++) {
@@ -81,7 +88,8 @@ describeWithDatabase("quarantine apply", (database) => {
     const decisions: { name: string; action: string; reason: string }[] = JSON.parse(stdout);
     assert.deepEqual(
       decisions.map(({ name, action }) => `${name}: ${action}`).sort(),
-      ["TestOwn/sub: enter", "TestOwn: enter", "TestP/sub: enter", "TestP: skip"],
+      ["Cart/adds", "Cart", "TestOwn/sub", "TestOwn", "TestP/sub"].map((name) => `${name}: enter`)
+        .concat("TestP: skip"),
     );
     const { reason } = decisions.find(({ name }) => name === "TestP")!;
     assert.match(reason, /: it fails only with its subtests, which count$/);
