@@ -94,15 +94,16 @@ export async function loadBuilds(
   });
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
+    const build = buildKey(row);
     const failures = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
     return {
       ...row,
       ...countFailedTests(failures, {
-        cleared: attempts.cleared.get(row.buildUrl),
-        standing: attempts.standing.get(row.buildUrl),
+        cleared: attempts.cleared.get(build),
+        standing: attempts.standing.get(build),
       }),
       hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)) ||
-        unclear.has(buildKey(row)),
+        unclear.has(build),
     };
   });
   return { count, builds };
@@ -176,14 +177,19 @@ function selectBuilds(
   const isInBuildOfRange = earlier.length === 0 ? isInRange : tx`
     s.submission_id >= decode(${firstSubmissionId(since - EARLIER_SECONDS)}, 'hex')
     and (${isInRange} or s.submission_id = any(${idsIn(tx, earlier)}))`;
-  const isNoneOf = (urls: readonly string[]) =>
-    urls.length === 0 ? tx`true` : tx`s.build_url <> all(${textsIn(tx, urls)})`;
+  const isNoneOf = (builds: readonly string[]) =>
+    builds.length === 0
+      ? tx`true`
+      : tx`coalesce(nullif(s.build_url, ''), encode(s.submission_id, 'hex'))
+      <> all(${textsIn(tx, builds)})`;
   const hasNegative = (isDisruption: boolean) =>
     tx`bool_or(exists (
       select 1 from negative_result n
       where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
         and n.is_disruption = ${isDisruption}))`;
-  const standing = [...attempts.standing].filter(([, tests]) => tests.size > 0).map(([url]) => url);
+  const standing = [...attempts.standing].filter(([, tests]) => tests.size > 0).map(([build]) =>
+    build
+  );
   const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(attempts.withoutFailure)})
     or not bool_and(${isNoneOf(standing)}))`;
   const isRed = tx`bool_or(${isFailedWithoutTest(tx)} and ${isNoneOf(attempts.withoutRed)})`;

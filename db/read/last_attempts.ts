@@ -8,11 +8,11 @@ import { idsIn, type Queryable } from "../connection/sql.ts";
 import { isFailedWithoutTest, isOfBuild } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
-/** Builds by their URL: one without a URL is a single upload. */
+/** Builds by `buildKey`. */
 export interface LastAttempts {
   /** Tests with failures that are no disruption, none of which stands at last. */
   cleared: ReadonlyMap<string, ReadonlySet<number>>;
-  /** Tests with a disruption that failed at last: when the job was run again. */
+  /** Tests with a disruption that failed at last: when they or the job were run again. */
   standing: ReadonlyMap<string, ReadonlySet<number>>;
   /** Builds in which no failure that is no disruption stands at last. */
   withoutFailure: readonly string[];
@@ -37,7 +37,7 @@ export async function loadLastAttempts(
   { repositoryId, since }: { repositoryId: number; since: number },
 ): Promise<LastAttempts> {
   const isRed = isFailedWithoutTest(tx);
-  const builds = await tx<{ buildUrl: string; isRed: boolean; needsResults: boolean }[]>`
+  const selectedBuilds = tx<{ buildUrl: string; isRed: boolean; needsResults: boolean }[]>`
     select j.build_url as "buildUrl", bool_or(j.is_red) as "isRed",
       bool_or(j.has_legs or j.failed_again) as "needsResults"
     from (
@@ -65,16 +65,28 @@ export async function loadLastAttempts(
     ) j
     where j.is_red or j.has_legs or j.failed_again
     group by j.build_url`;
-  if (builds.length === 0) return NOTHING;
-  const doubtful = builds.filter(({ needsResults }) => needsResults).map(({ buildUrl }) =>
-    buildUrl
-  );
+  const [builds, failedAfterPass] = await Promise.all([
+    selectedBuilds,
+    tx<{ submissionId: string; buildUrl: string }[]>`
+      select encode(submission_id, 'hex') as "submissionId", build_url as "buildUrl"
+      from submission
+      where repository_id = ${repositoryId} and failed_after_pass
+        and submission_id >= decode(${firstSubmissionId(since)}, 'hex')`,
+  ]);
+  if (builds.length === 0 && failedAfterPass.length === 0) return NOTHING;
+  const doubtful = new Set(builds.flatMap((one) => one.needsResults ? one.buildUrl : []));
+  for (const { buildUrl } of failedAfterPass) if (buildUrl !== "") doubtful.add(buildUrl);
+  const alone = failedAfterPass.filter(({ buildUrl }) => buildUrl === "");
   const red = builds.filter(({ isRed }) => isRed).map(({ buildUrl }) => buildUrl);
-  const [runs, uploads] = await Promise.all([
-    doubtful.length === 0 ? [] : loadRuns(tx, {
+  const columns = [...BUILD_COLUMNS, "results"] as const;
+  const [ofBuilds, single, uploads] = await Promise.all([
+    doubtful.size === 0
+      ? []
+      : loadRuns(tx, { repositoryId, columns, where: isOfBuild(tx, [...doubtful]) }),
+    alone.length === 0 ? [] : loadRuns(tx, {
       repositoryId,
-      columns: [...BUILD_COLUMNS, "results"],
-      where: isOfBuild(tx, doubtful),
+      columns,
+      submissionIds: alone.map(({ submissionId }) => submissionId),
     }),
     red.length === 0 ? [] : loadRuns(tx, {
       repositoryId,
@@ -86,7 +98,7 @@ export async function loadLastAttempts(
     [...Map.groupBy(uploads, buildKey).values()].flatMap(redUploads).map(buildKey),
   );
   return {
-    ...await testsAtLast(tx, repositoryId, runs),
+    ...await testsAtLast(tx, repositoryId, [...ofBuilds, ...single]),
     withoutRed: red.filter((url) => !standingRed.has(url)),
   };
 }
@@ -99,30 +111,31 @@ async function testsAtLast(
   const submissionIds = runs.map(({ submissionId }) => submissionId);
   if (submissionIds.length === 0) return NOTHING;
   const failures = await tx<
-    { buildUrl: string; testNo: number; isDisruption: boolean; hasFile: boolean }[]
+    { submissionId: string; testNo: number; isDisruption: boolean; hasFile: boolean }[]
   >`
-    select distinct s.build_url as "buildUrl", n.test_no as "testNo",
+    select distinct encode(n.submission_id, 'hex') as "submissionId", n.test_no as "testNo",
       n.is_disruption as "isDisruption", t.file <> '' as "hasFile"
     from negative_result n
-    join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
     join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
     where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(tx, submissionIds)})`;
   const runsOf = Map.groupBy(runs, buildKey);
+  const buildOf = new Map(runs.map((run) => [run.submissionId, buildKey(run)]));
   const cleared = new Map<string, Set<number>>();
   const standing = new Map<string, Set<number>>();
   const withoutFailure: string[] = [];
-  for (const [url, ofBuild] of Map.groupBy(failures, ({ buildUrl }) => buildUrl)) {
+  const byBuild = Map.groupBy(failures, ({ submissionId }) => buildOf.get(submissionId)!);
+  for (const [build, ofBuild] of byBuild) {
     const files = new Map(ofBuild.map(({ testNo, hasFile }) => [testNo, hasFile]));
     const hasFile = (testNo: number) => files.get(testNo)!;
-    const failed = failedTests(runsOf.get(url)!, files.keys(), { hasFile });
+    const failed = failedTests(runsOf.get(build)!, files.keys(), { hasFile });
     const [disrupted, others] = [true, false].map((isDisruption) =>
       new Set(
         ofBuild.filter((one) => one.isDisruption === isDisruption).map(({ testNo }) => testNo),
       )
     ) as [Set<number>, Set<number>];
-    cleared.set(url, others.difference(failed));
-    standing.set(url, disrupted.intersection(failed));
-    if (others.isDisjointFrom(failed)) withoutFailure.push(url);
+    cleared.set(build, others.difference(failed));
+    standing.set(build, disrupted.intersection(failed));
+    if (others.isDisjointFrom(failed)) withoutFailure.push(build);
   }
   return { cleared, standing, withoutFailure };
 }

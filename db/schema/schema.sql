@@ -289,6 +289,7 @@ END) stored,
   outside_failure_count integer,
   empty_report_count integer,
   workflow text not null default ''::text,
+  failed_after_pass boolean not null default false,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
@@ -301,6 +302,7 @@ CREATE INDEX submission_build ON submission USING btree (repository_id, md5(buil
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
 CREATE INDEX submission_failed ON submission USING btree (repository_id, COALESCE(NULLIF(queue_base, ''::text), "substring"(branch, '^gh-readonly-queue/(.+)/pr-[^/]+$'::text), branch), submission_id) WHERE (failed_test_count > 0);
+CREATE INDEX submission_failed_after_pass ON submission USING btree (repository_id, submission_id) WHERE failed_after_pass;
 CREATE INDEX submission_job ON submission USING btree (repository_id, job, environment, shard, submission_id) WHERE (job <> ''::text);
 CREATE INDEX submission_pull ON submission USING btree (repository_id, pull_number, submission_id) WHERE (pull_number IS NOT NULL);
 

@@ -1,7 +1,7 @@
 // Tests: tests/db/write/store_submission_test.ts
 /** Rows of submissions. One whose archive is being processed or has failed is listed, without results. */
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
-import { countTests } from "../../lib/analysis/test_counts.ts";
+import { countTests, hasFailedAfterPass } from "../../lib/analysis/test_counts.ts";
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
 import type { ReportGaps } from "../../lib/report/report_gaps.ts";
 import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
@@ -76,7 +76,7 @@ export async function insertSubmission(
       test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
       test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos,
       overheads, data_version, cut_off_report_count, unlisted_suite_count, outside_failure_count,
-      empty_report_count)
+      empty_report_count, failed_after_pass)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
@@ -95,7 +95,8 @@ export async function insertSubmission(
       ${arrayOf(results?.ambiguousTestNos ?? [])}::text::int[],
       ${results?.overheads ?? new Uint8Array()}::bytea, ${facts.dataVersion},
       ${gaps && gaps.cutOffReportCount}::int, ${gaps && gaps.unlistedSuiteCount}::int,
-      ${gaps && gaps.outsideFailureCount}::int, ${gaps && gaps.emptyReportCount}::int)
+      ${gaps && gaps.outsideFailureCount}::int, ${gaps && gaps.emptyReportCount}::int,
+      ${content !== undefined && hasFailedAfterPass(content.exceptions)})
     on conflict do nothing
     returning ${codeVersionOf(tx)} as "codeVersion"`;
   return row?.codeVersion;

@@ -32,6 +32,16 @@ export function failedAndPassed(exceptions: Uint8Array): number[] {
   return indexes;
 }
 
+/** Whether a test of a run passed in one attempt and failed in its last. */
+export function hasFailedAfterPass(exceptions: Uint8Array): boolean {
+  let found = false;
+  forEachException(exceptions, (_index, { counts, outcome }) => {
+    found = outcome === "negative" && counts.positive > 0;
+    return !found;
+  });
+  return found;
+}
+
 /** A mass failure has at least this many tests, of which more than this share failed. */
 export const MASS_FAILURE = { minTests: 20, failedPercent: 20 };
 

@@ -27,8 +27,15 @@ const PASSED: Ended = { failed: 0, isRed: false };
 const FAILED: Ended = { failed: 1, isRed: false };
 const RED: Ended = { failed: 0, isRed: true };
 
-/** An upload: the tests of which `a` fails when `isFailed`. */
-type Leg = [isFailed: boolean, more?: Partial<Upload>];
+/** The attempts of the test `a`, by the last of which it failed or passed after the other way. */
+const FAILED_AFTER_PASS = ["passing", "failure"] as const;
+const PASSED_AFTER_FAILURE = ["failure", "passing"] as const;
+
+/** An upload: whether the test `a` fails in it, or its attempts. */
+type Leg = [
+  isFailed: boolean | typeof FAILED_AFTER_PASS | typeof PASSED_AFTER_FAILURE,
+  more?: Partial<Upload>,
+];
 
 const attempt = (attempt: string, more: Partial<Upload> = {}) => ({ attempt, ...more });
 
@@ -45,6 +52,13 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
     "two legs that failed, of which one was run again",
     [[true, attempt("1")], [true, attempt("1")], [false, attempt("2")]],
     FAILED,
+  ],
+  ["a test that failed after it had passed", [[FAILED_AFTER_PASS, attempt("1")]], FAILED],
+  ["a test that passed after it had failed", [[PASSED_AFTER_FAILURE, attempt("1")]], PASSED],
+  [
+    "a test that failed after it had passed, and not when the job was run again",
+    [[FAILED_AFTER_PASS, attempt("1")], [false, attempt("2")]],
+    PASSED,
   ],
   ["two commits", [[true, { commitOid: "aaaaaa1" }], [false, { commitOid: "aaaaaa2" }]], FAILED],
   [
@@ -247,8 +261,11 @@ describeWithDatabase("what a build ended with", (database) => {
     it(`is the same everywhere: ${title}`, async () => {
       let id = "";
       for (const [index, [isFailed, more]] of legs.entries()) {
-        const conclusion = isFailed ? "failure" : "passing";
-        ({ submissionId: id } = await upload([{ name: "a", conclusion }, { name: `b${index}` }], {
+        const attempts = typeof isFailed === "boolean"
+          ? [isFailed ? "failure" as const : "passing" as const]
+          : isFailed;
+        const ofTest = attempts.map((conclusion) => ({ name: "a", conclusion }));
+        ({ submissionId: id } = await upload([...ofTest, { name: `b${index}` }], {
           recordedAt: NOW - 100 + index,
           ...more,
         }));
@@ -427,7 +444,8 @@ describeWithDatabase("what a build ended with", (database) => {
       let id = "";
       for (const shard of shards) {
         const t0 = { name: "t0", conclusion: shard === "1/2" ? conclusion : "passing" } as const;
-        const more = { commitOid: "ddddddd1", attempt, buildUrl, shard };
+        // Newer than the others, or their ids decide which are recent.
+        const more = { recordedAt: NOW + 1, commitOid: "ddddddd1", attempt, buildUrl, shard };
         ({ submissionId: id } = await upload([...names.slice(1), t0], more));
       }
       const name = `acme/${repository.name}`;

@@ -33,12 +33,12 @@ describeWithDatabase("the page of builds", (database) => {
       });
     await upload(1, [{ name: "a" }], { environment: "Linux-X64" });
     // Two shards, of which one is flaky and one has a failure.
-    await upload(2, [...flaky("b")], { branch: "refs/merge-requests/77/head" });
+    await upload(2, flaky("b").reverse(), { branch: "refs/merge-requests/77/head" });
     await upload(2, [{ name: "c", conclusion: "failure", message: "x" }], {
       branch: "refs/merge-requests/77/head",
       environment: "Windows-X64",
     });
-    await upload(3, flaky("a"), { branch: "feature/a", pullNumber: 12 });
+    await upload(3, flaky("a").reverse(), { branch: "feature/a", pullNumber: 12 });
     await upload(4, [{ name: "a" }], { recordedAt: NOW - 20 * DAY });
   });
 
@@ -61,6 +61,17 @@ describeWithDatabase("the page of builds", (database) => {
     assert.match(page.text, /3 builds/);
     const outcomes = rows(page).map((row) => row.all("td")[0]!.text.trim());
     assert.deepEqual(outcomes, ["1 flaky", "1 failed, 1 flaky", "passed"]);
+  });
+
+  it("shows an upload without a build as failed if a test failed after it had passed", async () => {
+    const repository = await acme.addRepository("acme", "alone");
+    await acme.upload(repository, flaky("a"), { buildUrl: "", recordedAt: NOW - 10 });
+    await acme.upload(repository, flaky("b").reverse(), { buildUrl: "", recordedAt: NOW - 20 });
+    const list = async (outcome: string) => {
+      const path = `/repos/acme/alone/builds.csv?outcome=${outcome}`;
+      return (await (await acme.get(path)).text()).trim().split("\n").length - 1;
+    };
+    assert.deepEqual([await list("all"), await list("failed"), await list("passed")], [2, 1, 0]);
   });
 
   it("links to the pull request as CI said", async () => {

@@ -30,6 +30,7 @@ import pullNumber from "./0028_pull_number.sql" with { type: "text" };
 import failedSubmission from "./0029_failed_submission.sql" with { type: "text" };
 import reportGaps from "./0030_report_gaps.sql" with { type: "text" };
 import workflow from "./0031_workflow.sql" with { type: "text" };
+import failedAfterPass from "./0032_failed_after_pass.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -64,4 +65,5 @@ export const migrations: readonly string[] = [
   failedSubmission,
   reportGaps,
   workflow,
+  failedAfterPass,
 ];

@@ -158,6 +158,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     ran_test_count: DERIVED,
     skipped_test_count: DERIVED,
     failed_test_count: DERIVED,
+    failed_after_pass: DERIVED,
     code_version: "(follows from tree and commit)",
     tags: "submission.tags",
     upload_digest: "submission.upload_digest",

@@ -39,6 +39,7 @@ const LANDED: Record<string, string> = {
   "0029_failed_submission.sql": "7ee372ad2bb39403958761c3c7fa6abb0a81851b80eb847a55ab5308ece01686",
   "0030_report_gaps.sql": "f8424461e9bd1ebd1f91ed470faae8083396cdd7a1d70a25c2195ed7b5ecccd7",
   "0031_workflow.sql": "6a32ed9a95630451fab92cb6995e91aa6cdbbaca03d40e09d817063a5e2fc05a",
+  "0032_failed_after_pass.sql": "b105c10786488241aeaf81a93e43e29e7b4c2bb64b4161c302d50db5f496e54d",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);
