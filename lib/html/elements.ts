@@ -6,7 +6,7 @@ import { formatOffset, localDay, localSeconds, type TimeZone, UTC } from "../bas
 import { escapeHtml } from "./escape.ts";
 import { builtMarkup, type Content, type Markup, markup } from "./markup.ts";
 
-/** A column; the class `number` aligns right, `wide` hides it on a phone. */
+/** A column; the class `number` aligns right, `wide` hides it on a phone, `wider` on a tablet, too. */
 interface Column {
   name: Content;
   className?: string;
@@ -96,6 +96,22 @@ export function testName(name: string): Markup {
   return BLANK.test(name)
     ? markup`<bdi>(blank name)</bdi>`
     : markup`<bdi title="${name}">${breakable(name)}</bdi>`;
+}
+
+/**
+ * A name in two parts, such as a branch and the rest of a build's name. Where the line of a `dense` table
+ * is too short, the style sheet cuts the first part: the second distinguishes the rows.
+ */
+export function nameInParts(first: string, rest: string, title: string = first + rest): Markup {
+  return markup`<span class="parts" title="${title}"><bdi>${breakable(first)}</bdi><span>${
+    breakable(rest)
+  }</span></span>`;
+}
+
+/** The same of a path, whose last part distinguishes. */
+export function pathInParts(path: string): Markup {
+  const end = path.lastIndexOf("/");
+  return end < 0 ? nameInParts(path, "") : nameInParts(path.slice(0, end), path.slice(end));
 }
 
 /** Longer words than this may break anywhere. */

@@ -94,14 +94,24 @@ export interface NamedBuild {
 }
 
 /** What distinguishes a build: branch or pull request, commit, and CI run, `main · 24d0c8b · #77`. */
-export function buildName(
+export function buildName(build: NamedBuild): string {
+  return buildNameParts(build).join("");
+}
+
+/** The name of a build: the branch, which may be long, and the rest. */
+export function buildNameParts(
   { branch, commitOid, buildUrl = "", pullNumber = null }: NamedBuild,
-): string {
+): [first: string, rest: string] {
   const number = runNumberOf(buildUrl);
   const shown = shownBranch(branch ?? "");
   const pull = pullNumber === null || shown.endsWith(`/${pullNumber}`) ? "" : `pull/${pullNumber}`;
-  return [shown, pull, shortCommit(commitOid), number === null ? "" : `#${number}`]
-    .filter((part) => part !== "").join(" · ") || "build";
+  const [first = "build", ...rest] = [
+    shown,
+    pull,
+    shortCommit(commitOid),
+    number === null ? "" : `#${number}`,
+  ].filter((part) => part !== "");
+  return [first, rest.map((part) => ` · ${part}`).join("")];
 }
 
 /** What names a CI run in a link to it: `ci.example, #77`; an address that is none as it is. */

@@ -7,7 +7,7 @@ import { formatTimestamp, SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { buildName, forgeOf, pullRequestOf, shownBranch } from "../../lib/html/forge_links.ts";
-import { breakable, emptyState, table, together } from "../../lib/html/elements.ts";
+import { emptyState, nameInParts, table, together } from "../../lib/html/elements.ts";
 import { choiceField, hiddenFields, otherErrors, textField } from "../../lib/html/forms.ts";
 import {
   type Content,
@@ -199,9 +199,9 @@ function buildTable(
       "Build|name",
       "Outcome|nowrap",
       "When|nowrap",
-      "Environment|wide nowrap",
+      "Environment|wider nowrap",
       "Results|number wide",
-      "Elsewhere|wide nowrap",
+      "Elsewhere|wider nowrap",
     ],
     rows,
     "dense",
@@ -211,10 +211,7 @@ function buildTable(
 /** One, and how many more; the page of the build has all. */
 function someEnvironments([first, ...more]: readonly string[]): Content {
   if (first === undefined) return "";
-  if (more.length === 0) return breakable(first);
-  return markup`<span title="${[first, ...more].join(", ")}">${
-    breakable(first)
-  } +${more.length}</span>`;
+  return nameInParts(first, more.length > 0 ? ` +${more.length}` : "", [first, ...more].join(", "));
 }
 
 /** To the forge, as far as its address is known, and to the CI service. */

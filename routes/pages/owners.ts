@@ -10,7 +10,7 @@ import { formatPercent } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { compareTexts, formatCount, formatDuration, plural } from "../../lib/base/text.ts";
-import { breakable, emptyState, factLine, table } from "../../lib/html/elements.ts";
+import { emptyState, factLine, pathInParts, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import type { ApiRequest } from "../../lib/http/request/route.ts";
@@ -91,7 +91,7 @@ ${
               "Tests|number wide",
             ],
             rows.map(({ owner, testCount, flaky, cost, own }) => [
-              page.link.owner(owner, breakable(owner)),
+              page.link.owner(owner, pathInParts(owner)),
               formatCount(cost),
               flaky.length,
               own.length - flaky.length,

@@ -13,13 +13,14 @@ import {
   emptyState,
   formatTime,
   label,
+  nameInParts,
   testName,
   testPlace,
   together,
   verbatim,
 } from "../../lib/html/elements.ts";
 import {
-  buildName,
+  buildNameParts,
   forgeOf,
   type NamedBuild,
   pullRequestOf,
@@ -172,9 +173,9 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       : markup`<a href="${pathTo(["owners", who])}">${text}</a>`;
   return {
     repositories: markup`<a href="${pathTo(["repos"])}">Repositories</a>`,
-    repository(repository: RepositoryName): Markup {
+    repository(repository: RepositoryName, show = breakable): Markup {
       const address = pathTo(["repos", repository.owner, repository.name]);
-      return markup`<a href="${address}">${breakable(formatRepositoryName(repository))}</a>`;
+      return markup`<a href="${address}">${show(formatRepositoryName(repository))}</a>`;
     },
     builds({ owner, name }: RepositoryName, text = "Builds"): Markup {
       return markup`<a href="${pathTo(["repos", owner, name, "builds"])}">${text}</a>`;
@@ -185,7 +186,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       build: NamedBuild & { submissionId: string },
     ): Markup {
       const address = pathTo(["repos", owner, name, "builds", build.submissionId]);
-      return markup`<a href="${address}"><bdi>${breakable(buildName(build))}</bdi></a>`;
+      return markup`<a href="${address}">${nameInParts(...buildNameParts(build))}</a>`;
     },
     /** A commit, to the forge where its address is known. */
     commit({ url }: { url: string }, oid: string): Markup {

@@ -8,7 +8,7 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { weeksAgo } from "../../lib/base/time.ts";
 import { glyph, shareBar, sparkline } from "../../lib/html/charts.ts";
-import { factLine, type KeyFigure, table, together } from "../../lib/html/elements.ts";
+import { factLine, type KeyFigure, pathInParts, table, together } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { changeOf, changeOfShare, NEVER_RERUN, share, shareText } from "./flakiness.ts";
 import type { PageRequest } from "./page.ts";
@@ -33,7 +33,7 @@ interface SortableColumn {
 }
 
 const COLUMNS = {
-  name: { head: "Repository" },
+  name: { head: "Repository|repository" },
   flakiness: {
     head: "Flakiness|number",
     window: "14 days",
@@ -50,30 +50,30 @@ const COLUMNS = {
     window: "7 days",
     by: ({ flakyWeeks }) => flakyWeeks.at(-1)!,
   },
-  weeks: { head: "Trend|wide", window: "8 weeks" },
+  weeks: { head: "Trend|wider", window: "8 weeks" },
   change: {
-    head: "Change|number wide",
+    head: "Change|number wider",
     window: "14 days",
     // Below every change: nothing to compare with.
     by: ({ builds, buildsBefore }) => changeOfShare(builds, buildsBefore) ?? -2,
   },
   builds: {
-    head: "Builds|number wide",
+    head: "Builds|number wider",
     window: "14 days",
     by: ({ builds }) => builds.buildCount,
   },
   outages: {
-    head: "Outages|number wide",
+    head: "Outages|number wider",
     window: "14 days",
     by: ({ builds }) => builds.outageBuildCount,
   },
   quarantined: {
-    head: "Quarantined|number wide",
+    head: "Quarantined|number wider",
     window: "now",
     by: ({ quarantinedTestCount }) => quarantinedTestCount,
   },
   coverage: {
-    head: "Coverage|number wide",
+    head: "Coverage|number wider",
     window: "latest",
     by: ({ coveredLineCount, lineCount }) => lineCount ? coveredLineCount! / lineCount : -1,
   },
@@ -205,7 +205,7 @@ function overviewRow(overview: Listed, { today, link, at, pathTo }: ListPage): C
     );
   const cost = overview.flakyWeeks.at(-1)!;
   return [
-    link.repository(overview),
+    link.repository(overview, pathInParts),
     shownFlakiness(overview),
     broken,
     flakyTestCount === 0 && builds.buildCount > 0 && !builds.hasReruns

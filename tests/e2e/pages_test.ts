@@ -94,6 +94,14 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
 
+  /** Whether all text of an element is within its cell. */
+  const isWhole = (place: Locator) =>
+    place.evaluate((element) => {
+      const { left, right } = element.getBoundingClientRect();
+      const cell = element.closest("th").getBoundingClientRect();
+      return element.scrollWidth <= element.clientWidth && cell.left <= left && right <= cell.right;
+    });
+
   /** What is seen of a page in one visit. */
   interface Seen {
     overflow: number;
@@ -193,8 +201,9 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     });
   });
 
-  it("fit a phone whatever names, branches and addresses are, and cut long names", async () => {
+  it("fit any screen whatever names, branches and addresses are, and cut long names", async () => {
     const long = "a".repeat(400);
+    const repository = "acme-corporation-of-northern-europe/payments-gateway";
     const { environment, remove } = await newServiceData();
     const report = join(environment.DATA_DIR, "r.xml");
     const cases = [long, " ", "short"].map((name, index) =>
@@ -202,10 +211,10 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       `<failure message="${index}${long}">${long}</failure></testcase>`
     );
     await Deno.writeTextFile(report, `<testsuite name="${long}">${cases.join("")}</testsuite>`);
-    const ingest = ["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "a".repeat(40)];
+    const ingest = ["ingest", "--org", "acme", "--repo", repository, "--commit", "a".repeat(40)];
     const { api: token } = await createAcme(environment);
     await prepare(environment, [
-      [...ingest, "--branch", long, "--build-url", `https://ci.example.org/${long}`, report],
+      [...ingest, "--branch", long, "--build-url", `https://ci.example.org/${long}/77`, report],
     ]);
     const service = await start(["serve", "--port", "0"], environment);
     const context = await site.browser.newContext({
@@ -214,8 +223,27 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     });
     try {
       const page = await context.newPage();
-      await page.goto(`${service.url}/repos/acme/shop`);
-      assert.equal(await overflow(page), 0, "repository");
+      const path = `/repos/${repository}`;
+      const lists: [path: string, first: string, rest: string][] = [
+        ["/repos", "acme-corporation-of-northern-europe", "/payments-gateway"],
+        [path, long, " · aaaaaaa · #77"],
+        [`${path}/builds`, long, " · aaaaaaa · #77"],
+      ];
+      for (const width of [1366, 768, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const [path, first, rest] of lists) {
+          await page.goto(service.url + path);
+          const where = `${path} at ${width}`;
+          assert.equal(await overflow(page), 0, where);
+          const list = page.locator(".scroll:has(.dense)");
+          assert.equal(await list.evaluate((e) => e.scrollWidth - e.clientWidth), 0, where);
+          const name = page.locator(".dense th .parts");
+          assert.equal(await name.getAttribute("title"), first + rest, where);
+          assert.equal(await name.locator("span").innerText(), rest, where);
+          assert.ok(await isWhole(name.locator("span")), where);
+        }
+      }
+      await page.goto(service.url + path);
       await follow(page, page.locator('tbody a[href*="/builds/"]').first());
       assert.equal(await overflow(page), 0, "build");
       const assertCut = async (selector: string) => {

@@ -46,7 +46,7 @@ describeWithDatabase("the pages to find tests", (database) => {
     );
     return (table?.all("tbody").flatMap((body) => body.all("tr")) ?? []).map((row) =>
       row.all().filter(({ name }) => name === "th" || name === "td").map((cell) =>
-        (cell.all("bdi")[0] ?? cell).text.trim()
+        (cell.all("a")[0] ?? cell).text.trim()
       )
     );
   }
