@@ -6,10 +6,12 @@ import {
   unclearTests,
 } from "../../lib/analysis/build_outcome.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { mayMoveToShard } from "../../lib/analysis/repetition/set_up.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
+import { loadSetUps } from "./test_facts.ts";
 
 /** The failure of a test in a submission of a build. */
 interface FailureIn {
@@ -75,7 +77,8 @@ export async function loadBuildFailures(
     isSorted: true,
   });
   const failed = failedTests(runs, byTest.keys(), {
-    hasFile: (testNo) => identities.get(testNo)!.file !== "",
+    hasFile: (testNo) => mayMoveToShard(identities.get(testNo)!),
+    setUpOf: await loadSetUps(tx, { repositoryId, tests: identities }),
   });
   const failures = [...identities].flatMap(([testNo, { id, ...identity }]) => {
     const ofTest = byTest.get(testNo);

@@ -7,6 +7,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { isFailedWithoutTest, isOfBuild } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
+import { loadTestFacts } from "./test_facts.ts";
 
 /** Builds by `buildKey`. */
 export interface LastAttempts {
@@ -111,13 +112,14 @@ async function testsAtLast(
   const submissionIds = runs.map(({ submissionId }) => submissionId);
   if (submissionIds.length === 0) return NOTHING;
   const failures = await tx<
-    { submissionId: string; testNo: number; isDisruption: boolean; hasFile: boolean }[]
+    { submissionId: string; testNo: number; isDisruption: boolean }[]
   >`
     select distinct encode(n.submission_id, 'hex') as "submissionId", n.test_no as "testNo",
-      n.is_disruption as "isDisruption", t.file <> '' as "hasFile"
+      n.is_disruption as "isDisruption"
     from negative_result n
-    join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
     where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(tx, submissionIds)})`;
+  const testNos = new Set(failures.map(({ testNo }) => testNo));
+  const facts = await loadTestFacts(tx, { repositoryId, testNos });
   const runsOf = Map.groupBy(runs, buildKey);
   const buildOf = new Map(runs.map((run) => [run.submissionId, buildKey(run)]));
   const cleared = new Map<string, Set<number>>();
@@ -125,9 +127,8 @@ async function testsAtLast(
   const withoutFailure: string[] = [];
   const byBuild = Map.groupBy(failures, ({ submissionId }) => buildOf.get(submissionId)!);
   for (const [build, ofBuild] of byBuild) {
-    const files = new Map(ofBuild.map(({ testNo, hasFile }) => [testNo, hasFile]));
-    const hasFile = (testNo: number) => files.get(testNo)!;
-    const failed = failedTests(runsOf.get(build)!, files.keys(), { hasFile });
+    const ofTests = new Set(ofBuild.map(({ testNo }) => testNo));
+    const failed = failedTests(runsOf.get(build)!, ofTests, facts);
     const [disrupted, others] = [true, false].map((isDisruption) =>
       new Set(
         ofBuild.filter((one) => one.isDisruption === isDisruption).map(({ testNo }) => testNo),

@@ -1,6 +1,11 @@
 // Tests: tests/db/write/store_submission_test.ts
 import type { TestFacts } from "../../lib/analysis/disruptions.ts";
-import { groupOf, groupsOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
+import {
+  groupOf,
+  groupsOf,
+  isSetUp,
+  mayMoveToShard,
+} from "../../lib/analysis/repetition/set_up.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -13,7 +18,7 @@ export async function loadTestFacts(
   const rows = await sql<Row[]>`
     select test_no as "testNo", suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
-  const withFile = new Set(rows.filter(({ file }) => file !== "").map(({ testNo }) => testNo));
+  const withFile = new Set(rows.filter(mayMoveToShard).map(({ testNo }) => testNo));
   const setUps = rows.filter(isSetUp);
   const groups = new Map<string, { tests: number[]; setUps: number[] }>();
   const groupOfTest = new Map<number, string>();

@@ -1,4 +1,6 @@
 /** What a build ended with, of the uploads of all its jobs and attempts. */
+import type { TestFacts } from "./disruptions.ts";
+import { ImpliedPasses, NO_IMPLIED_PASSES } from "./repetition/implied_passes.ts";
 import { repeats } from "./repetition/submissions.ts";
 import type { Attempts } from "./columns.ts";
 import { type Run, SelectedTests } from "./run.ts";
@@ -79,16 +81,18 @@ function standing<Upload extends BuildRun>(
 
 /**
  * The tests that failed in a build at last, of some, with the ids of the uploads in which they did: in any job,
- * environment and code, whatever passed elsewhere. A later attempt of the job in which the test passed clears it.
- * Skips and unknown outcomes do not count.
+ * environment and code, whatever passed elsewhere. A later attempt of the job in which the test passed clears it; the
+ * pass of a set-up is implied. Skips and unknown outcomes do not count.
  */
 export function failedTests(
   runs: readonly (BuildRun & Run<"results">)[],
   testNos: Iterable<number>,
-  { hasFile }: { hasFile(testNo: number): boolean },
+  { hasFile, setUpOf }: TestFacts,
 ): Map<number, string[]> {
-  return testsAtLast(runs, testNos, {
+  const nos = [...testNos];
+  return testsAtLast(runs, nos, {
     hasFile,
+    implied: new ImpliedPasses(nos, setUpOf),
     isBad: ({ outcome }) => outcome === "negative",
     counts: ({ outcome }) => outcome === "positive" || outcome === "negative",
   });
@@ -115,8 +119,9 @@ export function unclearTests(runs: readonly (BuildRun & Run<"results">)[]): numb
 function testsAtLast(
   runs: readonly (BuildRun & Run<"results">)[],
   testNos: Iterable<number>,
-  { hasFile, isBad, counts }: {
+  { hasFile, implied = NO_IMPLIED_PASSES, isBad, counts }: {
     hasFile(testNo: number): boolean;
+    implied?: ImpliedPasses;
     isBad(attempts: Attempts): boolean;
     /** Of those that replace an earlier one. */
     counts(attempts: Attempts): boolean;
@@ -129,6 +134,7 @@ function testsAtLast(
     run.results.each(selected, (testNo, attempts) => {
       if (counts(attempts)) outcomes.get(testNo)!.set(run, isBad(attempts));
     });
+    for (const testNo of implied.in(run.results)) outcomes.get(testNo)!.set(run, false);
   }
   const jobs = attemptsByJob(runs);
   const found = new Map<number, string[]>();

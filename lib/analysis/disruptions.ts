@@ -17,6 +17,7 @@ export type VersionRun = RepeatedRun & Run<"commitOid" | "tests" | "results">;
 
 /** What the rules of repetition want to know about tests. */
 export interface TestFacts {
+  /** As {@linkcode mayMoveToShard} says. */
   hasFile(testNo: number): boolean;
   /** The file, class or suite of a case that stands for a set-up; `undefined` for every other test. */
   setUpOf(testNo: number): SetUpGroup | undefined;

@@ -114,6 +114,14 @@ export const ATTEMPT_MUTANTS: Record<string, OracleClass> = {
       return [];
     }
   },
+  "a set-up passes in another shard": class extends Oracle {
+    override repeats(a: Row, b: Row, rows: Row[], codeVersion: string): boolean {
+      const hasFile = this.isSetUp(a.result) && a.result.file !== "" && a.submission.job !== "";
+      return super.repeats(a, b, rows, codeVersion) ||
+        hasFile && !this.hasLegs(a.submission.repository, codeVersion) &&
+          !this.isOneAttempt(a.submission, b.submission);
+    }
+  },
   "a set-up passes even where its case failed": class extends Oracle {
     override impliesPass(rows: Row[]): boolean {
       return super.impliesPass(rows.filter(({ result }) => !this.isSetUp(result)));

@@ -211,7 +211,8 @@ export class Oracle {
     if (job === "") return true;
     if (this.hasLegs(repository, codeVersion)) return false;
     if (this.isOneAttempt(a.submission, b.submission)) return false;
-    return rows.some(({ result }) => result.file !== "") ||
+    // A file may be split: tests of it in another shard say nothing about its set-up.
+    return !this.isSetUp(a.result) && rows.some(({ result }) => result.file !== "") ||
       this.mayBeOneShard(a.submission, b.submission);
   }
 

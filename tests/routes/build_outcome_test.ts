@@ -147,6 +147,38 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
   ],
 ];
 
+/** Uploads of one build with tests of one file, whose set-up fails instead of a test `a`. */
+const SET_UPS: typeof BUILDS = [
+  [
+    "a set-up of a file that was split",
+    [[true, attempt("1", { shard: "1/2" })], [false, attempt("1", { shard: "2/2" })]],
+    FAILED,
+  ],
+  [
+    "a set-up of a file that was split, of which the other shard was run again",
+    [[true, attempt("1", { shard: "1/2" })], [false, attempt("2", { shard: "2/2" })]],
+    FAILED,
+  ],
+  [
+    "a set-up of a file that was split, and run again",
+    [
+      [true, attempt("1", { shard: "1/2" })],
+      [false, attempt("1", { shard: "2/2" })],
+      [false, attempt("2", { shard: "1/2" })],
+      [false, attempt("2", { shard: "2/2" })],
+    ],
+    PASSED,
+  ],
+  ["a set-up that was run again", [[true, attempt("1")], [false, attempt("2")]], PASSED],
+  [
+    "a set-up that was run again, and failed",
+    [[false, attempt("1")], [true, attempt("2")]],
+    FAILED,
+  ],
+];
+
+const SET_UP = { name: '"before all" hook for "x"', file: "test/a.js" };
+
 describeWithDatabase("what a build ended with", (database) => {
   let fixture: Fixture;
   let repository: Repository;
@@ -257,7 +289,8 @@ describeWithDatabase("what a build ended with", (database) => {
     assert.equal(await headline(first), "1 of 5 tests failed");
   });
 
-  for (const [title, legs, { failed, isRed }] of BUILDS) {
+  for (const [title, legs, { failed, isRed }] of [...BUILDS, ...SET_UPS]) {
+    const isOfSetUp = title.startsWith("a set-up");
     it(`is the same everywhere: ${title}`, async () => {
       let id = "";
       for (const [index, [isFailed, more]] of legs.entries()) {
@@ -265,7 +298,11 @@ describeWithDatabase("what a build ended with", (database) => {
           ? [isFailed ? "failure" as const : "passing" as const]
           : isFailed;
         const ofTest = attempts.map((conclusion) => ({ name: "a", conclusion }));
-        ({ submissionId: id } = await upload([...ofTest, { name: `b${index}` }], {
+        const ofSetUp = isFailed ? [{ ...SET_UP, conclusion: "failure" as const }] : [];
+        const results = isOfSetUp
+          ? [...ofSetUp, { ...SET_UP, name: `b${index}` }]
+          : [...ofTest, { name: `b${index}` }];
+        ({ submissionId: id } = await upload(results, {
           recordedAt: NOW - 100 + index,
           ...more,
         }));
@@ -408,7 +445,7 @@ describeWithDatabase("what a build ended with", (database) => {
         let id = "";
         const buildUrl = `${BUILD}/${index}/${isFailed ? "failed" : "passed"}`;
         for (const leg of legs) {
-          const conclusion = isFailed ? "failure" : "passing";
+          const conclusion: TestResult["conclusion"] = isFailed ? "failure" : "passing";
           const results = [...names.slice(1), { name: "t0", conclusion } as const];
           ({ submissionId: id } = await upload(results, { attempt: "1", buildUrl, ...leg }));
         }

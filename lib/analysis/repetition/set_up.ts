@@ -38,6 +38,14 @@ export function isSetUp(test: TestIdentity): boolean {
     isModule(test);
 }
 
+/**
+ * Whether another shard that has the test repeats it: its file runs there as a whole. That tests of a set-up's file ran
+ * in another shard says nothing about a set-up, because a file may be split.
+ */
+export function mayMoveToShard(test: TestIdentity): boolean {
+  return test.file !== "" && !isSetUp(test);
+}
+
 /** Whether a case stands for a module that pytest could not collect. */
 function isModule({ suite, class: className, name }: TestIdentity): boolean {
   return suite === "pytest" && className === "" && /^[\w.]+$/.test(name);

@@ -38,7 +38,8 @@ describe("a test failed in a build at last", () => {
   const isFailed = (...given: Parameters<typeof runs>) => isFailedWith(true, ...given);
   const isFailedWith = (hasFile: boolean, ...given: Parameters<typeof runs>) => {
     const newestFirst = runs(...given).toReversed();
-    return failedTests(newestFirst, [5], { hasFile: () => hasFile }).has(5);
+    const facts = { hasFile: () => hasFile, setUpOf: () => undefined };
+    return failedTests(newestFirst, [5], facts).has(5);
   };
 
   it("when its latest run in a job failed", () => {
@@ -107,7 +108,8 @@ describe("a test failed in a build at last", () => {
   });
 
   it("of those that are asked for", () => {
-    assert.deepEqual([...failedTests(runs([FAILED]), [6], { hasFile: () => true })], []);
+    const facts = { hasFile: () => true, setUpOf: () => undefined };
+    assert.deepEqual([...failedTests(runs([FAILED]), [6], facts)], []);
   });
 });
 

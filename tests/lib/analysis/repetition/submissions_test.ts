@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { findDisruptions } from "../../../../lib/analysis/disruptions.ts";
 import type { SetUpGroup } from "../../../../lib/analysis/repetition/implied_passes.ts";
-import { groupOf, groupsOf, isSetUp } from "../../../../lib/analysis/repetition/set_up.ts";
+import {
+  groupOf,
+  groupsOf,
+  isSetUp,
+  mayMoveToShard,
+} from "../../../../lib/analysis/repetition/set_up.ts";
 import type { RepeatedRun } from "../../../../lib/analysis/repetition/submissions.ts";
 import type { AttemptKind } from "../../../../lib/analysis/columns.ts";
 import { runOf } from "../run_of.ts";
@@ -110,6 +115,15 @@ describe("a set-up that failed", () => {
 
   it("did not pass in a submission that repeats nothing", () => {
     assert.deepEqual(flakyIn(["b1 1 1/2: 9-", "b1 1 2/2: 1+"], { setUps }), []);
+  });
+
+  it("did not pass in another shard, which may have other tests of a file that is split", () => {
+    const hook = { suite: "", class: "", name: '"before all" hook', file: "a.js" };
+    assert.equal(mayMoveToShard({ ...hook, name: "adds" }), true);
+    const options = { setUps, hasFile: mayMoveToShard(hook) };
+    assert.deepEqual(flakyIn(["b1 1 1/2: 9-", "b1 2 2/2: 1+"], options), []);
+    assert.deepEqual(flakyIn(["b1 1 1/2: 9-", "b2 1 2/2: 1+"], options), []);
+    assert.deepEqual(flakyIn(["b1 1 1/2: 9-", "b1 2 1/2: 1+"], options), [9]);
   });
 
   it("is named as its tool names it", () => {
