@@ -14,7 +14,7 @@ const CUT_OFF = /\n\.\.\. \d+ more characters$/;
  * the test.
  */
 export const GO_FAILURE_OUTSIDE =
-  /^(?:panic: |fatal error: |WARNING: DATA RACE|testing: race detected |\*\*\* Test ).*/m;
+  /^(?:panic: |fatal error: |signal: |WARNING: DATA RACE|testing: race detected |==\d+==\s*ERROR: |\*\*\* Test ).*/m;
 
 /** What the output of a failed Go test says about its causes. */
 export const GO_OUTPUT = {
