@@ -267,7 +267,6 @@ describe("gate around a command", () => {
         inside.replace('name="shop"', 'name="shop" errors="1" failures="1"'),
         inside.replace('name="shop"', 'name="shop" failures="1,000"'),
         inside.replace('name="shop"', 'name="shop" failures="many"'),
-        inside.replace("</testcase>", "<Failure/></testcase>"),
         inside.replace("</testsuite>", "<ERROR/></testsuite>"),
         inside.replace("</testcase>", "<properties><error/></properties></testcase>"),
       ]
@@ -278,6 +277,15 @@ describe("gate around a command", () => {
       assert.equal(code, 1, report);
       assert.match(stdout, /failure outside of a test/, report);
     }
+  });
+
+  it("is red for a second failure of a test that has another cause, however its element is spelled", async () => {
+    const created = await fixture(FLAKY);
+    const report = reportOf({ flaky: "failed" })
+      .replace("</testcase>", '<Failure message="payment refused"/></testcase>');
+    const path = join(created.folder, "report.xml");
+    const { code, stdout } = await gate(created, around(path, report, 1));
+    assert.equal(code, 1, stdout);
   });
 
   it("is red when a file of the folder is not read, except coverage", async () => {
