@@ -24,7 +24,7 @@ import {
 } from "./evidence_run.ts";
 import { isMassFailureRow, isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
 
-/** The causes of others: of all in the day before, and of mass failures in the two hours before. */
+/** The causes of others: of all in the day before, and of mass failures in the two hours before that may go on. */
 export async function loadLatelySeen(
   sql: Queryable,
   { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: Patterns },
@@ -41,10 +41,9 @@ export async function loadLatelySeen(
   type Row = Omit<FailureOfOther, "causes"> & { fingerprints: string; isOfOutage: boolean };
   const rows = await sql<Row[]>`
     select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as fingerprints, ${change},
-      bool_or(s.submission_id >= decode(${
-    firstSubmissionId(run.moment - OUTAGE_SECONDS)
-  }, 'hex') and (${isMassFailureRow(sql)}) is true) as "isOfOutage"
+      bool_or(o.submission_id is not null) as "isOfOutage"
     from submission s
+    left join (${selectOpenMassFailures(sql, { repositoryId, run })}) o using (submission_id)
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
       and ${
@@ -61,6 +60,24 @@ export async function loadLatelySeen(
     inDay: causesOfOthers(failures, judged),
     ofOutages: causesOfOthers(failures.filter(({ isOfOutage }) => isOfOutage), judged),
   };
+}
+
+/** SQL: the mass failures of the two hours before, without those after which their job ran without one. */
+function selectOpenMassFailures(
+  sql: Queryable,
+  { repositoryId, run }: { repositoryId: number; run: EvidenceRun },
+) {
+  return sql`
+    select submission_id
+    from (
+      select s.submission_id, ${isMassFailureRow(sql)} as is_mass_failure,
+        bool_or(s.ran_test_count > 0 and not ${isMassFailureRow(sql)}) over (
+          partition by s.branch, s.environment, s.job, s.workflow, s.shard
+          order by s.submission_id rows between 1 following and unbounded following) as is_over
+      from submission s
+      where s.repository_id = ${repositoryId} and ${isBefore(sql, run, OUTAGE_SECONDS)}
+    ) s
+    where is_mass_failure and is_over is not true`;
 }
 
 /**

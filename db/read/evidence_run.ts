@@ -4,7 +4,7 @@ import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import { knownCauses } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";
 import type { TestCounts } from "../../lib/analysis/test_counts.ts";
-import { codeVersion, isGitId } from "../../lib/base/commit.ts";
+import { codeVersion, isGitId, MIN_ID_LENGTH } from "../../lib/base/commit.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { countsForBase, isOfQueue } from "../../lib/evidence/base_branch.ts";
@@ -156,12 +156,13 @@ export function isOfOtherBase(
  */
 export function isSameCode(sql: Queryable, { code, commitOid }: EvidenceRun) {
   const isCode = sql`s.code_version = ${code ?? ""}`;
+  if (!isGitId(commitOid)) return sql`(${isCode})`;
   const hasTree = code !== codeVersion({ tree: "", commit: commitOid });
-  return isGitId(commitOid)
-    ? sql`(${isCode} or s.commit_oid = ${commitOid} and ${
-      hasTree ? sql`s.tree_oid is null` : sql`true`
-    })`
-    : sql`(${isCode})`;
+  const id = commitOid.toLowerCase();
+  // Each may be abbreviated.
+  return sql`(${isCode} or length(s.commit_oid) >= ${MIN_ID_LENGTH}::int
+    and left(lower(s.commit_oid), ${id.length}::int) = left(${id}::text, length(s.commit_oid))
+    and ${hasTree ? sql`s.tree_oid is null` : sql`true`})`;
 }
 
 /** SQL: whether the row `s` of `submission` was recorded in the days before the run. */

@@ -3,6 +3,9 @@
 /** Digits of an abbreviated id, as many as git shows. */
 const SHORT_DIGITS = 7;
 
+/** Digits of the shortest id that names a commit or tree. */
+export const MIN_ID_LENGTH = 7;
+
 /** Digits of a whole id of SHA-1; those of SHA-256 are longer. */
 export const WHOLE_ID_LENGTH = 40;
 

@@ -194,7 +194,14 @@ export class EvidenceRules {
   massFailure(run: PlainRun): "outage" | "together" | null {
     if (!isMassFailure(run)) return null;
     const failed = failedTests(run);
-    const lately = this.causesElsewhere(run, 2 * HOUR, isMassFailure);
+    const mayGoOn = (one: PlainRun) =>
+      isMassFailure(one) &&
+      !this.runs.some((later) =>
+        later.at > one.at && later.at <= run.at && later.branch === one.branch &&
+        isSameJob(later, one) && later.workflow === one.workflow && !isMassFailure(later) &&
+        [...later.tests.keys()].some((name) => ranIn(later, name))
+      );
+    const lately = this.causesElsewhere(run, 2 * HOUR, mayGoOn);
     const seen = failed.filter((name) => causesOf(run, name).some((cause) => lately.has(cause)));
     return seen.length >= failed.length / 2 ? "outage" : "together";
   }

@@ -440,6 +440,10 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(onOtherTree), { a: ["few", null] });
     const withoutTree = await upload({ a: "broken" }, { ...code, branch: "theirs" });
     assert.deepEqual(await evidenceOf(withoutTree), { a: ["few", null] });
+    const abbreviated = { commitOid: "AAAAAAA1AAAA", branch: "abbreviated" };
+    assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, abbreviated)), {
+      a: ["few", null],
+    });
     const later = await upload({ a: "broken" }, { commitOid: "aaaaaaa2", branch: "theirs" });
     assert.deepEqual((await evidenceOf(later)).a![0], "fails_on_base");
   });
@@ -496,6 +500,18 @@ describeWithDatabase("the evidence of an upload", (database) => {
     assert.deepEqual((await evidenceOf(await upload(ALL_REFUSED, MINE))).t9, ["together", null]);
     await upload({ ...few, t4: "refused" }, { branch: "other" });
     assert.deepEqual((await evidenceOf(await upload(ALL_REFUSED, MINE))).t9, ["outage", null]);
+  });
+
+  it("is no outage if the job of the other branch ran without a mass failure since", async () => {
+    await passes(1, MANY);
+    await upload(ALL_REFUSED, { branch: "other" });
+    assert.equal(await isOutage(await upload(ALL_REFUSED, MINE)), true);
+    await upload({ t0: null }, { branch: "other", job: "lint" });
+    assert.equal(await isOutage(await upload(ALL_REFUSED, { branch: "third" })), true);
+    for (const branch of ["other", "mine", "third"]) {
+      await upload(Object.fromEntries(MANY.map((name) => [name, null])), { branch });
+    }
+    assert.equal(await isOutage(await upload(ALL_REFUSED, { branch: "fourth" })), false);
   });
 
   it("is no outage for a run on an unknown branch because of a base branch that is only guessed", async () => {
