@@ -172,6 +172,7 @@ async function addTokens(
   shop: Repository,
 ): Promise<void> {
   await addToken({ legacy: true, expiresAt: NOW + DAY, label: "of the earlier service" });
+  await addToken({ expiresAt: -62_135_596_800, label: "expired in the year 1" });
   await addToken({ type: "upload", label: "CI, naïve", tokenPrefix: null });
   await addToken({ type: "badge", repositoryId: shop.repositoryId });
   await addToken({ type: "upload", repositoryId: shop.repositoryId });

@@ -62,6 +62,9 @@ const timestamp = readWith((value) => {
   throw new RangeError(`"${value}" is before 1970`);
 });
 
+/** Any that `token create --expires-at` accepts. */
+const tokenEnd = readWith(parseTimestamp);
+
 /** `repository_id` of the API. */
 const repositoryId = integer(1);
 const objectId = hex(24);
@@ -269,7 +272,7 @@ const SCHEMAS = {
     /** For a badge token, and an upload or quarantine token for one repository. */
     repository_id: maybe(repositoryId),
     created_at: timestamp,
-    expires_at: maybe(timestamp),
+    expires_at: maybe(tokenEnd),
     revoked_at: maybe(timestamp),
     last_used_at: maybe(timestamp),
   }),

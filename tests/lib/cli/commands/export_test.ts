@@ -100,7 +100,7 @@ for (const [from, to] of MOVES) {
         assert.deepEqual(plain(after!), plain(before!), argv.join(" "));
       }
       const { organizationId } = fixture.organization;
-      assert.equal((await listTokens(target.sql, organizationId)).length, 7);
+      assert.equal((await listTokens(target.sql, organizationId)).length, 8);
     });
   });
 }
