@@ -162,7 +162,7 @@ export function areSameRuns(a: readonly Section[], b: readonly Section[]): boole
 export function commentBody(sections: readonly Section[]): string {
   const shown = mostImportant(sections);
   const texts = shareLines(shown);
-  const head = `${COMMENT_MARK}\n**${headline(sections)}**`;
+  const head = `${COMMENT_MARK}\n**${headline(sections, RESOLVED)}**`;
   const frames = shown.map((section) => {
     const { text: _, hasPassed: _unknown, onlyReplaces: _own, ...meta } = section;
     if (meta.tests !== undefined) meta.tests = cutKeys(meta.tests, maxKeys(shown.length));
@@ -176,19 +176,26 @@ export function commentBody(sections: readonly Section[]): string {
   return head + parts.join("");
 }
 
-/** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` A test of several jobs counts once. */
-export function headline(sections: readonly Section[]): string {
+/** A comment is written only if something failed, so one whose jobs are all green had failures before. */
+const RESOLVED = "Resolved: the tests that failed here pass.";
+
+/**
+ * `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` A test of several jobs counts once.
+ *
+ * @param green what is said if all tests passed
+ */
+export function headline(sections: readonly Section[], green = "No test failed."): string {
   const where = (count: number) => sections.length === 1 ? "" : ` in ${plural(count, "job")}`;
   const red = sections.filter(({ isRed }) => isRed).length;
   const partial = sections.filter(({ isPart }) => isPart).length;
   return [
     ...red === 0 ? [] : [`Ended red without a failed test${where(red)}.`],
     ...partial === 0 ? [] : [`Not all tests ran${where(partial)}.`],
-    countsOf(sections),
+    countsOf(sections, green),
   ].join(" ");
 }
 
-function countsOf(sections: readonly Section[]): string {
+function countsOf(sections: readonly Section[], green: string): string {
   const { flaky, unknown, notYours, ...blamed } = countTests(sections.map((section) => {
     const { failed, yours, unclear, unknown, flaky, tests } = section;
     const notYours = failed - yours - unclear - unknown;
@@ -205,7 +212,7 @@ function countsOf(sections: readonly Section[]): string {
       } that failed before did not run.${incomplete}`;
     }
     if (flaky === 0 && isDoubtful) return `No test failed.${incomplete}`;
-    if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
+    if (flaky === 0) return incomplete.trim() || green;
     return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;
   }
   return sayBlameCounts({ ...blamed, not_yours: notYours }, { unknown }) + incomplete;

@@ -108,10 +108,14 @@ describe("the sections of a comment", () => {
         [{ failed: 1, yours: 1, broken: 2 }],
         "1 test failed: it is probably yours. 2 problems of the reports.",
       ],
-      [[{}], "Resolved: the tests that failed here pass."],
+      [[{}], "No test failed."],
       [[{ isPart: true }], "Not all tests ran. No test failed."],
     ];
     for (const [changes, line] of cases) assert.equal(headline(changes.map(section)), line);
+    assert.match(
+      commentBody([section({})]),
+      /\n\*\*Resolved: the tests that failed here pass\.\*\*/,
+    );
   });
 });
 

@@ -132,6 +132,13 @@ describe("comment", () => {
     assert.match(given.forge.comments[0]!.body, /^.*\n\*\*Resolved: .*\*\*/);
   });
 
+  it("is not said to resolve anything by a dry run in which all tests pass", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ good: "passed" }));
+    const { stdout } = await run(given, ["comment", "--dry-run", path]);
+    assert.match(stdout, /^\*\*No test failed\.\*\*\n\n#### `CI \/ unit`: no test failed/);
+  });
+
   it("does not say that all are resolved of more failed tests than the comment can name", async () => {
     const given = await setUp();
     const names = Array.from({ length: 70 }, (_, index) => `t${index}`);
