@@ -2,6 +2,8 @@
 import * as v from "valibot";
 import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/api_settings.ts";
 import { type Environment, kebabCase, setting, type SettingName } from "../base/config.ts";
+import { errorMessage } from "../base/error.ts";
+import { UsageError } from "../base/failure.ts";
 import { readSecret } from "../system/secret.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
@@ -103,7 +105,7 @@ export function readApiAccess(environment: Environment): ApiSettings {
  * The address of the service, or that for uploads, as its users see it, without a trailing slash; `""`
  * when it is not set.
  *
- * @throws {TypeError} when it is not an address; it is not quoted
+ * @throws {UsageError} when it is not an address; it is not quoted
  */
 export function readPublicUrl(
   environment: Environment,
@@ -114,14 +116,14 @@ export function readPublicUrl(
   const url = URL.parse(text);
   const isPlain = url && [url.username, url.password, url.search, url.hash].join("") === "";
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError(
+    throw new UsageError(
       `${name} is not an address: expected http(s)://HOST, optionally with a path`,
     );
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** The address for uploads as its users see it; see {@linkcode readPublicUrl}. @throws {TypeError} */
+/** The address for uploads as its users see it; see {@linkcode readPublicUrl}. @throws {UsageError} */
 export function readPublicUploadUrl(environment: Environment): string {
   return readPublicUrl(environment, "PUBLIC_UPLOAD_URL") ||
     readPublicUrl(environment, "UPLOAD_URL");
@@ -139,23 +141,27 @@ export const SIGN_IN_VARIABLES = [
   "OIDC_GROUPS_CLAIM",
 ] as const satisfies readonly SettingName[];
 
-/** How people sign in; `null` unless a provider is set. @throws {TypeError} when a setting is missing */
+/** How people sign in; `null` unless it is set up. @throws {UsageError} when a setting is missing */
 export function readSignIn(environment: Environment): SignInSettings | null {
   const issuer = setting(environment, "OIDC_ISSUER").trim();
-  if (issuer === "") return null;
+  if (issuer === "") {
+    const given = SIGN_IN_VARIABLES.filter((name) => (environment[name] ?? "").trim() !== "");
+    if (given.length === 0) return null;
+    throw new UsageError(`${given.join(", ")}: expected OIDC_ISSUER as well`);
+  }
   checkAddress("OIDC_ISSUER", issuer);
   const publicUrl = readPublicUrl(environment);
-  if (publicUrl === "") throw new TypeError("OIDC_ISSUER: expected PUBLIC_URL as well");
+  if (publicUrl === "") throw new UsageError("OIDC_ISSUER: expected PUBLIC_URL as well");
   checkAddress("PUBLIC_URL", publicUrl);
   const clientId = setting(environment, "OIDC_CLIENT_ID").trim();
-  const clientSecret = readSecret(environment, "OIDC_CLIENT_SECRET") ?? "";
+  const clientSecret = readClientSecret(environment);
   if (clientId === "" || clientSecret === "") {
-    throw new TypeError("OIDC_ISSUER: expected OIDC_CLIENT_ID and OIDC_CLIENT_SECRET as well");
+    throw new UsageError("OIDC_ISSUER: expected OIDC_CLIENT_ID and OIDC_CLIENT_SECRET as well");
   }
   const name = setting(environment, "OIDC_ORGANIZATION").trim();
   const claim = setting(environment, "OIDC_ORGANIZATION_CLAIM").trim();
   if ((name === "") === (claim === "")) {
-    throw new TypeError(
+    throw new UsageError(
       "OIDC_ISSUER: expected either OIDC_ORGANIZATION or OIDC_ORGANIZATION_CLAIM as well",
     );
   }
@@ -171,16 +177,24 @@ export function readSignIn(environment: Environment): SignInSettings | null {
   };
 }
 
+function readClientSecret(environment: Environment): string {
+  try {
+    return readSecret(environment, "OIDC_CLIENT_SECRET") ?? "";
+  } catch (error) {
+    throw new UsageError(errorMessage(error));
+  }
+}
+
 /** Whether the host of an address is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
 }
 
-/** Checks that what is sent to an address cannot be read on the way. @throws {TypeError} */
+/** Checks that what is sent to an address cannot be read on the way. @throws {UsageError} */
 function checkAddress(name: SettingName, text: string): void {
   const url = URL.parse(text);
   if (url?.protocol === "https:" || url?.protocol === "http:" && isLoopback(url.hostname)) return;
-  throw new TypeError(`${name}: for sign-in expected https://, or an address of this machine`);
+  throw new UsageError(`${name}: for sign-in expected https://, or an address of this machine`);
 }
 
 /** A PostgreSQL server when there is a URL, otherwise the embedded database in the folder. */

@@ -22,6 +22,7 @@ import { cannotMigrate, cannotReadSchema, reopen, requireReadableTokens } from "
 import { Failure } from "../../base/failure.ts";
 import { REQUEST_TIMEOUT_MS } from "../../http/request/context.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
+import { unknownOrganization } from "../organization.ts";
 import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import {
@@ -78,10 +79,8 @@ export const serveCommand: AddCommand = command({
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
-    if (check) {
-      readAddresses(context.io);
-      return await checkStart(context);
-    }
+    readAddresses(context.io);
+    if (check) return await checkStart(context);
     await runService(context, settings, {
       open: async () =>
         await reopen(await context.openDatabase(), {
@@ -172,8 +171,8 @@ export function apiOptions(settings: ServeSettings) {
   };
 }
 
-/** Where people reach the service, and how they sign in. @throws {TypeError} */
-function readAddresses({ environment }: CliIo) {
+/** Where people reach the service, and how they sign in. @throws {UsageError} */
+export function readAddresses({ environment }: CliIo) {
   return {
     publicUrl: readPublicUrl(environment),
     uploadUrl: readPublicUploadUrl(environment),
@@ -195,13 +194,15 @@ export async function serveUntilStopped(
   // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
   const { publicUrl, uploadUrl, signInSettings } = readAddresses(io);
+  const hasOrganization = async (name: string) =>
+    await findOrganization(database.sql, name) !== null;
   // Loaded where it is used: its packages take time and memory.
   const signIn = signInSettings && (await import("../../http/sign_in/sign_in.ts"))
-    .createSignIn(signInSettings, {
-      log: options.log,
-      now: io.now,
-      hasOrganization: async (name) => await findOrganization(database.sql, name) !== null,
-    });
+    .createSignIn(signInSettings, { log: options.log, now: io.now, hasOrganization });
+  const organization = signInSettings?.organization;
+  if (organization && "name" in organization && !await hasOrganization(organization.name)) {
+    io.stderr(`OIDC_ORGANIZATION: ${unknownOrganization(organization.name).message}\n`);
+  }
   const requestTimeoutMs = Math.min(
     options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     database.kind === "embedded" ? EMBEDDED_TIMEOUT_MS : Infinity,

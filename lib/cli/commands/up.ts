@@ -32,6 +32,7 @@ import {
   API_SETTINGS,
   apiOptions,
   countTokens,
+  readAddresses,
   readingOptions,
   serveUntilStopped,
 } from "./serve.ts";
@@ -151,6 +152,7 @@ export const upCommand: AddCommand = command({
   createsDatabase: true,
   input: {},
   run(_, context, settings) {
+    readAddresses(context.io);
     const { databaseUrl, dataDir } = context.database;
     const room = new DiskRoom(dataDir, databaseUrl ? INBOX_FLOOR_BYTES : EMBEDDED_FLOOR_BYTES);
     return runService(context, settings, {

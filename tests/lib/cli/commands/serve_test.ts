@@ -26,6 +26,27 @@ describeWithDatabases("serve", (database) => {
     assert.match(stderr, /"message":"started","version":"\d+\.\d+\.\d+"/);
   });
 
+  it("says at its start that the organization of sign-in is unknown", async () => {
+    const stop = new AbortController();
+    let stderr = "";
+    const { code } = await cli("serve --port 0", {
+      environment: {
+        PUBLIC_URL: "https://flaky.example",
+        OIDC_ISSUER: "https://login.example",
+        OIDC_CLIENT_ID: "id",
+        OIDC_CLIENT_SECRET: "secret",
+        OIDC_ORGANIZATION: "nope",
+      },
+      stop: stop.signal,
+      stderr: (text) => {
+        stderr += text;
+        if (text.startsWith("listening")) stop.abort();
+      },
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^OIDC_ORGANIZATION: organization "nope" is unknown: create it with/);
+  });
+
   /** Serves until `body` is done; returns what was written to standard error. */
   async function serving(
     line: string,
@@ -193,7 +214,7 @@ describe("serve --check", () => {
     const signIn = await cli("serve --check --data-dir /dev/null/data", {
       environment: { OIDC_ISSUER: "https://login.example" },
     });
-    assert.equal(signIn.code, 1);
-    assert.match(signIn.stderr, /OIDC_ISSUER: expected PUBLIC_URL as well/);
+    assert.equal(signIn.code, 2);
+    assert.match(signIn.stderr, /OIDC_ISSUER: expected PUBLIC_URL as well\nTry: .* serve --help/);
   });
 });
