@@ -371,6 +371,7 @@ export function requestsOf(query: Query, state: State): ApiRequest[] {
         list: { by, limit, offset: 0 },
       }
     )),
+    { kind: "verdicts", repository, tests: TESTS, base: branches, job: "test", environment: "" },
     { kind: "inventory", repository, scope, view, include, page },
     { kind: "organizations" },
     { kind: "repositories" },

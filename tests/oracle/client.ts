@@ -44,7 +44,7 @@ export function createClient(fleet: Fleet): Client {
       ? badgeResponse(response.status, text)
       : jsonResponse(response.status, text);
     if (response.status !== 200) return apiResponse;
-    if (apiRequest.kind === "attempts") removeConclusions(apiResponse);
+    if (["attempts", "verdicts"].includes(apiRequest.kind)) removeConclusions(apiResponse);
     if (etag === null) return { status: 200, json: "a response without an entity tag" };
     const tag = opaqueTag(etag);
     const about = ["content-type", "link"].map((name) => response.headers.get(name)).join(" ");
@@ -69,11 +69,17 @@ function jsonResponse(status: number, text: string): ApiResponse {
   return status === 400 ? { status, errors: Object.keys(json.errors) } : { status, json };
 }
 
+const CONCLUSION_FIELDS = [
+  ...Object.keys(conclusionOfAttempt),
+  ...["share_not_the_change", "base_run_count", "base_failed_count", "evidence_recorded_at"],
+];
+
 /** Conclusions depend on the order of uploads, which may be concurrent: `evidence_histories.ts` compares them. */
 function removeConclusions(apiResponse: ApiResponse): void {
   const { tests } = (apiResponse as unknown as { json: { tests: Record<string, unknown>[] } }).json;
   for (const test of tests) {
-    for (const field of Object.keys(conclusionOfAttempt)) delete test[field];
+    for (const field of CONCLUSION_FIELDS) delete test[field];
+    if (test.verdict === "known" || test.verdict === "new") delete test.verdict;
   }
 }
 

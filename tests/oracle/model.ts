@@ -172,7 +172,7 @@ export function repositoryAt(state: State, index: number): PlainRepository {
 }
 
 /** The public id of a test of a repository. */
-function idOfTest(state: State, repository: number, test: TestIdentity): string {
+export function idOfTest(state: State, repository: number, test: TestIdentity): string {
   return testId(repositoryAt(state, repository).idPrefix, testHash(test));
 }
 

@@ -117,12 +117,17 @@ export class Oracle {
     return this.state.submissions.filter((submission) => submission.repository === repository);
   }
 
+  /** The processed submissions of 90 days that are stored. */
+  recentSubmissions(repository: number): PlainSubmission[] {
+    const since = this.now - 90 * 86_400;
+    return this.submissionsOf(repository).filter((one) =>
+      one.status === "processed" && !one.isPruned && one.recordedAt >= since
+    );
+  }
+
   /** The first usual name with builds in 90 days, otherwise the branch with most of them. */
   baseBranch(repository: number): string {
-    const since = this.now - 90 * 86_400;
-    const recent = this.submissionsOf(repository).filter((one) =>
-      one.status === "processed" && !one.isPruned && one.branch && one.recordedAt >= since
-    );
+    const recent = this.recentSubmissions(repository).filter(({ branch }) => branch);
     const buildsOn = (branch: string) =>
       new Set(recent.filter((one) => one.branch === branch).map((one) => this.build(one))).size;
     const usual = ["main", "master", "trunk", "develop"].find((branch) => buildsOn(branch) > 0);
@@ -442,6 +447,12 @@ export class Oracle {
       ...submission.testTags.filter((one) => isSameTest(one.test, test)).flatMap((one) => one.tags),
     ]);
     return [...new Set(tags)].sort();
+  }
+
+  /** The owners of a test's file. */
+  ownersOf(test: KnownTest): string[] {
+    const owners = this.tagsOf(test).filter((tag) => tag.startsWith("owner:"));
+    return owners.map((tag) => tag.slice("owner:".length));
   }
 
   quarantineOf(test: KnownTest): PlainQuarantine | undefined {

@@ -198,8 +198,7 @@ export class PolicyRules {
 
   /** The owners of a test's file. */
   ownerOf(test: KnownTest): string | null {
-    const owners = this.oracle.tagsOf(test).filter((tag) => tag.startsWith("owner:"));
-    return owners.map((tag) => tag.slice("owner:".length)).join(", ") || null;
+    return this.oracle.ownersOf(test).join(", ") || null;
   }
 }
 

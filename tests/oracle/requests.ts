@@ -69,7 +69,7 @@ type Subject =
     kind: "verdicts";
     repository: number;
     tests: readonly TestIdentity[];
-    /** The default without any. */
+    /** That of the repository without any. */
     base: readonly string[];
     job: string;
     environment: string;
@@ -184,10 +184,8 @@ function responseInOrganization(apiRequest: ApiRequest, oracle: Oracle): ApiResp
       return { status: 200, json: testsPage(oracle, repository, apiRequest.page) };
     case "durations":
       return { status: 200, json: durations(oracle, repository, apiRequest.list) };
-    case "verdicts": {
-      const base = apiRequest.base.length > 0 ? apiRequest.base : ["main"];
-      return { status: 200, json: verdicts(oracle, repository, { ...apiRequest, base }) };
-    }
+    case "verdicts":
+      return { status: 200, json: verdicts(oracle, repository, apiRequest) };
     case "attempts":
       return attemptsResponse({ ...apiRequest, repository }, oracle);
     case "failures": {

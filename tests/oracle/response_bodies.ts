@@ -2,7 +2,13 @@
 import { fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { eventId, organizationUuid, testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { plainGroups } from "./failure_groups.ts";
-import { isSameTest, type KnownTest, type PlainSubmission, repositoryAt } from "./model.ts";
+import {
+  idOfTest,
+  isSameTest,
+  type KnownTest,
+  type PlainSubmission,
+  repositoryAt,
+} from "./model.ts";
 import { compareText, type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
 
 /** The values of `include`, in the order of the specification. */
@@ -188,7 +194,7 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
   };
 }
 
-/** The verdicts on tests whose failure is not new. */
+/** The verdicts on failed tests, without what depends on the evidence. */
 export function verdicts(
   oracle: Oracle,
   repository: number,
@@ -199,23 +205,26 @@ export function verdicts(
     environment: string;
   },
 ): { [name: string]: Json } {
-  const onBase = oracle.onBranches(base);
-  const known = oracle.testsOf([repository])
-    .filter((test) => tests.some((wanted) => isSameTest(test, wanted)))
-    .sort((a, b) => compareText(a.id, b.id));
+  const bases = base.length > 0 ? base : [oracle.baseBranch(repository)];
+  const onBase = oracle.onBranches(bases);
+  const recent = oracle.recentSubmissions(repository);
+  const isUnnamed = recent.length > 0 && recent.every(({ branch }) => !branch);
+  const known = oracle.testsOf([repository]);
   return {
-    tests: known.flatMap((test) => {
+    tests: tests.map((wanted) => {
+      const test = known.find((one) => isSameTest(one, wanted)) ?? {
+        ...{ suite: "", class: "", name: "", file: "" },
+        repository,
+        id: idOfTest(oracle.state, repository, wanted),
+      };
       const failure = onBase.rowsInWindow(test).filter((row) => oracle.isNegative(row)).at(-1);
       const isQuarantined = oracle.quarantineOf(test) !== undefined;
       const isFlaky = oracle.disruptionsInWindow(test).length > 0;
       const isTracked = isQuarantined || isFlaky;
-      let verdict = failure ? "known" : "new";
-      if (isFlaky) verdict = "flaky";
-      if (isQuarantined) verdict = "quarantined";
-      if (verdict === "new") return [];
       return {
         ...names(test),
-        verdict,
+        ...isTracked && { verdict: isQuarantined ? "quarantined" : "flaky" },
+        owners: oracle.ownersOf(test),
         disruptiveness_ratio: oracle.ratioThousandths(test) / 1000,
         recent_nondeterministic_negative_result: isTracked
           ? negative(oracle.latestDisruption(test))
@@ -224,7 +233,11 @@ export function verdicts(
         causes: oracle.causesOf(test),
       };
     }),
+    failed_without_test: false,
+    base_branch: base.length === 0 && isUnnamed ? "" : bases.toSorted().join(", "),
+    mass_failure: null,
     ...comparedRuns(onBase, repository, run),
+    expected_files: null,
     outage: massFailures(oracle, repository),
   };
 }
@@ -237,8 +250,9 @@ function comparedRuns(
 ): { [name: string]: Json } {
   const runs = onBase.submissionsOf(repository)
     .filter((one) =>
-      job !== "" && one.job === job && one.environment === environment && !one.isPruned &&
-      one.status === "processed" && onBase.isOnBranch(one) && onBase.testsThat(one, "ran").size > 0
+      job !== "" && one.job === job && one.environment === environment && !one.shard &&
+      !one.isPruned && one.status === "processed" && onBase.isOnBranch(one) &&
+      onBase.testsThat(one, "ran").size > 0
     )
     .sort((a, b) => compareText(b.id, a.id)).slice(0, 10);
   const counts = runs.map((one) => onBase.testsThat(one, "ran").size);
