@@ -287,10 +287,11 @@ function resultsOf(step: UploadStep): TestResult[] {
   return results;
 }
 
-/** A trace of one of a few causes, with line numbers that vary; some failures have none. */
+/** A cause and its trace, with line numbers that vary; some failures have none. */
 function bodyOf(message: string, number: number): string {
   if (number % 4 === 0) return "";
-  return `${message}\n    at step (src/checkout.ts:${number % 50})\n    at run (src/main.ts:9)`;
+  const cause = message || "the cart is empty";
+  return `${cause}\n    at step (src/checkout.ts:${number % 50})\n    at run (src/main.ts:9)`;
 }
 
 function changed(earlier: PlainUpload, changes: Change[], other: PlainUpload): PlainUpload {

@@ -452,20 +452,20 @@ const ERROR: Attempt = {
 };
 
 const PASS: Attempt = { ...ERROR, conclusion: "passing" };
+const SKIP: Attempt = { ...ERROR, conclusion: "skipped" };
 
 /** Histories that random search finds too rarely; run before the random ones. */
 export const EXAMPLES: readonly History[] = [
   ...POLICY_EXAMPLES,
-  // 20 of 41 is more than 19 of 39 by less than a thousandth, and the smaller one is the later.
-  exampleOf(
-    uploadOf({ test: 0, negatives: 20, passes: 21, seconds: 3600 }),
-    uploadOf({
-      test: 1,
-      negatives: 19,
-      passes: 20,
-      seconds: 0,
-    }),
-  ),
+  // 20 of 41 is more than 19 of 39 by less than a thousandth, and the smaller one is the later. In a search, % is no
+  // wildcard and the case of Greek letters is ignored.
+  {
+    ...exampleOf(
+      uploadOf({ test: 0, negatives: 20, passes: 21, seconds: 3600 }),
+      uploadOf({ test: 1, negatives: 19, passes: 20, seconds: 0 }),
+    ),
+    texts: ["οδος", "%"],
+  },
   // A tree that is written like a commit is other code, and a symbolic commit identifies none.
   exampleOf(
     { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 3600 }), commit: TREES[0]! },
@@ -534,24 +534,29 @@ export const EXAMPLES: readonly History[] = [
       { kind: "delete repository", repository: 0 },
     ],
   },
-  // The first and the latest disruption are on another branch than the one that is requested, and so
-  // is the latest pass, or the only one.
+  // The first and the latest disruption are on other branches than the one that is requested, the latest on one of
+  // the same name but for case, and so is the latest pass, or the only one. The first has a cause of its own and is
+  // older than the window.
   ...[0, 1].map((passes): History => ({
     ...exampleOf(
-      { ...uploadOf({ test: 0, negatives: 3, passes: 0, seconds: 7200 }), branch: BRANCHES[2]! },
+      {
+        ...uploadOf({ test: 0, negatives: 3, passes: 0, seconds: 15 * DAY }),
+        branch: BRANCHES[2]!,
+      },
       { ...uploadOf({ test: 0, negatives: 1, passes, seconds: 3600 }), branch: BRANCHES[0]! },
-      { ...uploadOf({ test: 0, negatives: 2, passes: 1, seconds: 0 }), branch: BRANCHES[2]! },
+      { ...uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 0 }), branch: BRANCHES[1]! },
     ),
     queries: [{ ...QUERY, branches: [BRANCHES[0]!] }],
   })),
-  // A failed archive is listed, a quarantine ends, the case of a name changes; failures and errors are one
-  // status, % is no wildcard, and an unknown environment matches no pattern.
+  // A failed archive is listed, a quarantine ends, the case of a name changes, and all is pruned; failures and
+  // errors are one status and two conclusions, a skip is no pass, % is no wildcard, and an unknown environment
+  // matches no pattern.
   {
     ...exampleOf(),
     steps: [
       {
         kind: "upload",
-        upload: { ...BROKEN, branch: "main", attempts: [...BROKEN.attempts, ERROR] },
+        upload: { ...BROKEN, branch: "main", attempts: [...BROKEN.attempts, ERROR, SKIP] },
       },
       { kind: "show processing", key: 0, upload: BROKEN },
       { kind: "finish processing", of: 0, fails: true, upload: BROKEN },
@@ -568,8 +573,19 @@ export const EXAMPLES: readonly History[] = [
       { kind: "rename", repository: 0, name: "ACME/web" },
     ],
     queriesAfterEachStep: true,
+    ending: {
+      clock: { kind: "move clock", seconds: 15 * DAY },
+      pruning: {
+        kind: "concurrent",
+        steps: [{ kind: "prune", seconds: 0 }],
+        pauses: [0],
+        first: 0,
+      },
+    },
     queries: [
       { ...QUERY, status: "failed", limit: 1 },
+      { ...QUERY, status: "failure" },
+      { ...QUERY, status: "passed" },
       { ...QUERY, branches: ["m%"] },
       { ...QUERY, environments: ["*"] },
     ],

@@ -193,7 +193,7 @@ export const POLICY_EXAMPLES: readonly History[] = [
   ),
   // It is silent for long, then it passes; its failure is older than the window.
   history(
-    upload(["fpf"]),
+    upload(["fppf"]),
     apply({ expires: 60 * DAY }),
     { kind: "wait", seconds: 20 * DAY },
     apply({ releasePasses: 2 }),

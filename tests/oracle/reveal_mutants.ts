@@ -11,7 +11,7 @@ import { Oracle } from "./oracle.ts";
 import { runHistory } from "./run_history.ts";
 import type { Organization } from "./service.ts";
 
-/** The examples and the first 30 or so reveal all mistakes. */
+/** The examples and the first 10 or so reveal all mistakes. */
 const HISTORIES = 60;
 
 const SEED = 20260315;
