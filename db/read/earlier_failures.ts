@@ -43,7 +43,7 @@ export async function loadLatelySeen(
     select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as fingerprints, ${change},
       bool_or(o.submission_id is not null) as "isOfOutage"
     from submission s
-    left join (${selectOpenMassFailures(sql, { repositoryId, run })}) o using (submission_id)
+    ${withOpenMassFailures(sql, { repositoryId, run })}
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
       and ${
@@ -62,12 +62,15 @@ export async function loadLatelySeen(
   };
 }
 
-/** SQL: the mass failures of the two hours before, without those after which their job ran without one. */
-function selectOpenMassFailures(
+/**
+ * SQL: joins the row `s` of `submission` with `o`, the mass failures of the two hours before without those after which
+ * their job ran without one.
+ */
+function withOpenMassFailures(
   sql: Queryable,
   { repositoryId, run }: { repositoryId: number; run: EvidenceRun },
 ) {
-  return sql`
+  return sql`left join (
     select submission_id
     from (
       select s.submission_id, ${isMassFailureRow(sql)} as is_mass_failure,
@@ -77,7 +80,7 @@ function selectOpenMassFailures(
       from submission s
       where s.repository_id = ${repositoryId} and ${isBefore(sql, run, OUTAGE_SECONDS)}
     ) s
-    where is_mass_failure and is_over is not true`;
+    where is_mass_failure and is_over is not true) o using (submission_id)`;
 }
 
 /**

@@ -69,7 +69,7 @@ type Subject =
     kind: "verdicts";
     repository: number;
     tests: readonly TestIdentity[];
-    /** That of the repository without any. */
+    /** The base branches; without any, the one of the repository. */
     base: readonly string[];
     job: string;
     environment: string;

@@ -274,7 +274,7 @@ describeWithDatabase("the pages", (database) => {
     assert.match(limit.text, /limit: invalid limit "0"/);
   });
 
-  it("show in the navigation where one is, also when a parameter is wrong", async () => {
+  it("show in the navigation where one is, even if a parameter is wrong", async () => {
     const places: [path: string, status: number, section: string][] = [
       ["/flaky-tests?quarantine=false&sort=zz", 400, "Flaky tests"],
       ["/flaky-tests?days=5", 400, "Flaky tests"],

@@ -133,7 +133,7 @@ export const getBuildVerdicts = defineTool({
       const owners = byTest.get(test.id)?.owners ?? await loadOwners(get, test.id);
       return { ...test, owners };
     }));
-    // A flaky test may pass when it runs again, also if it failed last on the base branch.
+    // A flaky test may pass when it runs again, even if it failed last on the base branch.
     const isFlaky = ({ id }: FailedTest) =>
       Boolean(byTest.get(id)?.recent_nondeterministic_negative_result);
     const brokenOnBase = tests.filter((one) => one.evidence === "fails_on_base" && !isFlaky(one));

@@ -130,7 +130,7 @@ describe("a test enters the quarantine", () => {
     assert.match(decided([inChange("#7", 3), again], released), /^skip: 2 disruptions of 1 change/);
     assert.match(decided([inChange("#8", 3), again], released), /^enter: .* again 56 days after/);
     assert.match(decided([inChange(null, 3), again], released), /^enter: .* again 56 days after/);
-    // That of the other change was too late.
+    // The disruption of the other change was too late.
     const late = { leftAt: NOW - 62.5 * DAY, releasedAt: NOW - 62.5 * DAY };
     assert.match(decided([inChange("#8", 3), again], late), /^skip/);
     assert.match(decided([inChange("#8", 3), inChange(null, 2)], late), /^skip/);
