@@ -47,7 +47,9 @@ function isOnBranch(sql: Queryable, branches: Patterns) {
 export function isOfBase(sql: Queryable, base: Patterns) {
   if (base === null) return sql`true`;
   const patterns = () => textsIn(sql, likePatterns(base));
-  return sql`coalesce(s.branch like any(${patterns()}) or s.queue_base like any(${patterns()}), false)`;
+  // An unknown `queue_base` is `''`, which `*` would fit.
+  return sql`coalesce(s.branch like any(${patterns()})
+    or s.queue_base like any(${patterns()}) and s.queue_base <> '', false)`;
 }
 
 /**

@@ -99,6 +99,10 @@ describeWithDatabase("verdicts", (database) => {
       released: "known",
       broken: "new",
     });
+    assert.deepEqual(await verdicts(["released", "elsewhere"], "&base=*"), {
+      released: "known",
+      elsewhere: "new",
+    });
     assert.deepEqual(await verdicts(["released", "broken"], "&base=main,release/1"), {
       released: "known",
       broken: "known",
