@@ -8,6 +8,7 @@ import {
   deleteRepository,
   deleteSubmission,
   emptyState,
+  identityOf,
   idOfArchive,
   indexOfName,
   type PlainUpload,
@@ -224,11 +225,11 @@ export abstract class DifferentialRunner {
       const expected = idOfArchive(this.state, { repository, recordedAt, key: upload.key });
       this.expect("id of the archive", expected, id);
     }
-    const { recordedAt, commit, buildUrl, results } = upload;
+    const { recordedAt } = upload;
     const repository = repositoryAt(this.state, upload.repository).idPrefix;
     const uploaded = JSON.stringify(
       upload.key === null
-        ? [repository, recordedAt, commit, buildUrl, results]
+        ? [repository, recordedAt, identityOf(upload)]
         : [repository, recordedAt, upload.key],
     );
     this.expect("id after a re-import", this.#ids.get(uploaded) ?? id, id);

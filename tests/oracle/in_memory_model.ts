@@ -10,6 +10,7 @@ import {
   deleteRepository,
   deleteSubmission,
   emptyState,
+  identityOf,
   idOfArchive,
   indexOfName,
   isValidToken,
@@ -91,10 +92,10 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
       return Promise.resolve();
     },
     upload(upload) {
-      const { repository, commit, buildUrl, results, recordedAt } = upload;
+      const { repository, results, recordedAt } = upload;
       const { owner, name, idPrefix } = repositoryAt(state, repository);
       const repeated = repeatedBy(state, upload);
-      const identity = JSON.stringify([idPrefix, commit, buildUrl, results]);
+      const identity = `${idPrefix} ${identityOf(upload)}`;
       const digest = createHash("sha256").update(identity).digest("hex");
       const id = repeated?.id ??
         (upload.key === null

@@ -176,20 +176,20 @@ export function idOfTest(state: State, repository: number, test: TestIdentity): 
   return testId(repositoryAt(state, repository).idPrefix, testHash(test));
 }
 
-/**
- * The processed submission that an upload repeats: the same archive, or the same report with the same
- * commit and build URL.
- */
+/** What identifies an upload without an archive: its report, commit and build URL, and without results its run. */
+export function identityOf(upload: PlainUpload): string {
+  const { commit, buildUrl, results, environment, job, shard = "", attempt = "" } = upload;
+  const run = results.length === 0 ? [environment, job, shard, attempt] : [];
+  return JSON.stringify([commit, buildUrl, results, run]);
+}
+
+/** The processed submission that an upload repeats: the same archive, or one of the same identity. */
 export function repeatedBy(state: State, upload: PlainUpload): PlainSubmission | undefined {
   const processed = state.submissions.filter(({ repository, status }) =>
     repository === upload.repository && status === "processed"
   );
   return processed.find((submission) => submission.key === upload.key) ??
-    processed.find((submission) =>
-      submission.commit === upload.commit &&
-      submission.buildUrl === upload.buildUrl &&
-      JSON.stringify(submission.results) === JSON.stringify(upload.results)
-    );
+    processed.find((submission) => identityOf(submission) === identityOf(upload));
 }
 
 /** The id of a submission that comes from an archive. */
