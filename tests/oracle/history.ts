@@ -505,13 +505,21 @@ export const EXAMPLES: readonly History[] = [
       },
     )
   ),
-  // Of a class, of a suite, and without the pass once its submission is deleted.
+  // Of a class, of a suite, in another shard, and without the pass once its submission is deleted.
   {
     ...exampleOf(
       uploadOf({ test: FIRST_SET_UP + 2, negatives: 1, passes: 0, seconds: 3600 }),
       uploadOf({ test: 8, negatives: 0, passes: 1, seconds: 0 }),
       uploadOf({ test: FIRST_SET_UP + 3, negatives: 1, passes: 0, seconds: 60 }),
       { ...uploadOf({ test: 2, negatives: 0, passes: 1, seconds: 30 }), crowd: 18 },
+      {
+        ...uploadOf({ test: FIRST_SET_UP, negatives: 1, passes: 0, seconds: 20 }),
+        ...{ job: "test", shard: "1/2" },
+      },
+      {
+        ...uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 10 }),
+        ...{ job: "test", shard: "2/2" },
+      },
     ),
   },
   {
