@@ -9,7 +9,7 @@ const MIN_BROKEN_RUNS = 3;
 const MIN_REPAIRED_RUNS = 20;
 
 /** From the first failed run of a breakage to its last, both included, in seconds since 1970. */
-export interface Breakage {
+interface Breakage {
   start: number;
   end: number;
 }

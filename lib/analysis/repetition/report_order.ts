@@ -3,7 +3,7 @@
 import { compareTexts } from "../../base/text.ts";
 
 /** Where a report stands among the attempts. */
-export interface AttemptSign {
+interface AttemptSign {
   /**
    * 0 without a sign, which is the first attempt. Otherwise the number of its sign, or `Infinity` for the
    * final report next to a folder of earlier attempts.
