@@ -82,24 +82,26 @@ function otherFormatError(
   });
 }
 
+const CTRF_RESULTS = /^\s*\{[^]*?"results"\s*:\s*\{/;
+
 /** Whether a file with this beginning is a report, except for XML of another kind. */
 export function looksLikeReport(head: string): boolean {
   return /<(?:testsuites?|TestRun|test-run)[\s>/]/.test(head) || GO_EVENT.test(head) ||
-    /^\s*\{[^]*"results"\s*:\s*\{/.test(head);
+    CTRF_RESULTS.test(head);
 }
 
 const XML_REPORT =
-  /^\s*(?:(?:<\?[^>]*>|<!--[^]*?-->|<!DOCTYPE[^>]*>)\s*)*<(?:testsuites?|TestRun|test-run)[\s>/]/;
+  /^\s*(?:(?:<\?[^>]*>|<!--(?:(?!-->)[^])*-->|<!DOCTYPE[^>]*>)\s*)*<(?:testsuites?|TestRun|test-run)[\s>/]/;
 
-const CTRF = new RegExp(
-  String.raw`^\s*\{[^]*"results"\s*:\s*\{[^]*` +
-    String
-      .raw`"(?:tool"\s*:\s*\{[^{}]*"name|summary"\s*:\s*\{[^{}]*"tests|tests"\s*:\s*\[\s*\{[^{}]*"status)"\s*:`,
-);
+/** Only CTRF has one of these in its `results`. */
+const CTRF_FIELD =
+  /"(?:tool"\s*:\s*\{[^{}]*"name|summary"\s*:\s*\{[^{}]*"tests|tests"\s*:\s*\[\s*\{[^{}]*"status)"\s*:/;
 
 /** Whether a file with this beginning is a report, whatever its name and where it lies. */
 export function beginsReport(head: string): boolean {
-  return XML_REPORT.test(head) || GO_EVENT.test(head) || CTRF.test(head);
+  if (XML_REPORT.test(head) || GO_EVENT.test(head)) return true;
+  const results = CTRF_RESULTS.exec(head);
+  return results !== null && CTRF_FIELD.test(head.slice(results[0].length));
 }
 
 /** The formats in XML by their outermost element; any other is refused by the reader of JUnit. */

@@ -8,6 +8,7 @@ import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import { CoverageCollector } from "../../../lib/report/coverage/mod.ts";
 import { normalizePath } from "../../../lib/report/coverage/coverage_map.ts";
 import { NameNormalizer } from "../../../lib/report/normalize_names.ts";
+import { beginsReport } from "../../../lib/report/read_report.ts";
 import { ReportError } from "../../../lib/report/report_error.ts";
 import { comparePaths } from "../../../lib/analysis/repetition/report_order.ts";
 import { threadMs } from "../../thread_time.ts";
@@ -216,6 +217,13 @@ const MESSAGES: Record<string, (size: number) => string> = {
   "a duration that ends wrong": (size) => `${fill("1s", size)}x`,
 };
 
+const BEGINNINGS: Record<string, (size: number) => string> = {
+  "comments": (size) => `${fill("<!-- a -->\n", size)}<html>`,
+  "a comment without an end": (size) => `<!--${fill("a--", size)}`,
+  "results and tests": (size) => `{${fill('"results":{"tests":[{', size)}`,
+  "names": (size) => `{"results":{"tool":{${fill('"name', size)}`,
+};
+
 function suite(
   what: string,
   inputs: Record<string, (size: number) => string>,
@@ -248,6 +256,7 @@ suite("a name", NAMES, (text) => {
   normalizePath(text);
   comparePaths(text, `${text}1`);
 });
+suite("the beginning of a file", BEGINNINGS, beginsReport);
 suite("a message", MESSAGES, (text) => failureCause(text, ""));
 
 describe("the time of an archive grows with its size:", () => {
