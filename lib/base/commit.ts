@@ -9,9 +9,11 @@ export const MIN_ID_LENGTH = 7;
 /** Digits of a whole id of SHA-1; those of SHA-256 are longer. */
 export const WHOLE_ID_LENGTH = 40;
 
+const GIT_ID = new RegExp(`^[0-9a-f]{${MIN_ID_LENGTH},64}$`, "i");
+
 /** Whether a text is the id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
 export function isGitId(text: string): boolean {
-  return /^[0-9a-f]{7,64}$/i.test(text);
+  return GIT_ID.test(text);
 }
 
 /**
