@@ -39,6 +39,7 @@ export function attemptsInReports(
   for (const { relation: { isRerun, ...sign }, attempts } of parts) {
     const earlier = all.filter((one) => saysToRepeat(sign, one));
     const own = earlier.findLast((one) => one.series === sign.series);
+    const repeated = isRerun ? repeatedBy(sign, all) : null;
     if (own) {
       own.attempts = [...own.attempts, ...attempts];
       own.rank = sign.rank;
@@ -46,8 +47,7 @@ export function attemptsInReports(
       const before = mergeTests(earlier.map((one) => one.attempts));
       all = all.filter((one) => !earlier.includes(one));
       all.push({ ...sign, attempts: [...before, ...attempts] });
-    } else if (isRerun && repeatedBy(sign, all)) {
-      const repeated = repeatedBy(sign, all)!;
+    } else if (repeated) {
       // Passed, then failed, is never a retry unless the path says so.
       const isRetry = hasFailed(repeated) ||
         attempts.every(({ conclusion }) => !isNegative(conclusion));
