@@ -140,7 +140,7 @@ export class NameNormalizer {
   }
 }
 
-// Numbers would name places: a rerun of what failed has its first address where another test had it.
+// Not numbered by their order: in a rerun of what failed, an address would take the number of another test's.
 function withoutAddresses(name: string): string {
   if (!mayHaveAddress(name)) return name;
   return name.replace(ADDRESS, (address) => address.startsWith("@") ? "@1" : "0x1");

@@ -40,9 +40,9 @@ export interface SkippedEntry {
  * a folder (case-insensitive; symbolic links below it are not followed), or what a glob matches (of
  * folders again all `*.xml` below them). A file that is reached twice is listed once.
  *
- * @param onSkipped called with each link that is not followed, to a folder or an XML file, and with what
- * has the name of an XML file and is a named pipe, a socket or a device, and with each report below a folder that has
- * another name than `*.xml` and that no argument names
+ * @param onSkipped called with each link that is not followed, to a folder or an XML file, with what has the
+ * name of an XML file and is a named pipe, a socket or a device, and with each report below a folder that is no
+ * `*.xml` file and that no argument names
  * @param options.areAttempts whether the arguments are given in the order of attempts
  * @throws {ReportError}
  */

@@ -59,8 +59,10 @@ const COVERAGE_FOLDER = "coverage/";
 const SNIFFED_BYTES = 4_096;
 
 /**
- * Reads an archive to its end, which proves that it is complete. Of repeated
- * paths the last counts, but each report: `tar -C a junit.xml -C ../b junit.xml` packs those of two folders. @throws {ReportError} when it is damaged, exceeds a limit or has invalid metadata
+ * Reads an archive to its end, which proves that it is complete. If a path is repeated, the last entry counts, except
+ * for reports: all are read, because `tar -C a junit.xml -C ../b junit.xml` packs those of two folders.
+ *
+ * @throws {ReportError} when it is damaged, exceeds a limit or has invalid metadata
  */
 export async function inspectArchive(
   source: ArchiveSource,
