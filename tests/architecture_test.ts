@@ -162,9 +162,9 @@ describe("the architecture", () => {
       "lib/base/metrics.ts": ["Deno.memoryUsage", "node:process", "performance."],
       "lib/base/token.ts": ["randomBytes"],
       "lib/report/file_chunks.ts": ["node:fs"],
+      "lib/report/file_head.ts": ["node:fs"],
       "lib/report/path_prefix.ts": ["node:fs"],
       "lib/report/report_files.ts": ["node:fs"],
-      "lib/report/unread_reports.ts": ["node:fs"],
       "lib/webhook/retry.ts": ["Math.random"],
       "lib/webhook/signature.ts": ["randomBytes"],
     });

@@ -1,8 +1,9 @@
 /** Reports that are older than the job: a workspace that is kept may contain reports of an earlier build. */
-import { open, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { CiJob } from "../ci/mod.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { readHead } from "../report/file_head.ts";
 import type { ReportFile } from "../report/report_files.ts";
 import type { Git } from "./checkout/git.ts";
 
@@ -16,8 +17,6 @@ export interface JobStart {
 
 // Clocks of containers and devices, and file systems, are less exact.
 const TOLERANCE_SECONDS = 60;
-/** Enough for the first suites of a report. */
-const READ_BYTES = 64 * 1024;
 /** Earlier times come from tests that set the clock, or from reproducible builds. */
 const FIRST_YEAR = 2010;
 
@@ -89,17 +88,11 @@ async function timesOf(
   const file = await stat(path).catch(() => null);
   // A pipe is written now.
   if (!file?.isFile()) return null;
-  const handle = await open(path);
-  try {
-    const { buffer, bytesRead } = await handle.read(new Uint8Array(READ_BYTES));
-    const text = new TextDecoder().decode(buffer.subarray(0, bytesRead));
-    const times = [...text.matchAll(/\stimestamp="([^"]{1,40})"/g)]
-      .flatMap(([, time = ""]) => secondsOf(time) ?? []);
-    const reported = times.length === 0 ? undefined : Math.max(...times);
-    return { reported, modified: file.mtimeMs / 1000 };
-  } finally {
-    await handle.close();
-  }
+  const text = new TextDecoder().decode(await readHead(path));
+  const times = [...text.matchAll(/\stimestamp="([^"]{1,40})"/g)]
+    .flatMap(([, time = ""]) => secondsOf(time) ?? []);
+  const reported = times.length === 0 ? undefined : Math.max(...times);
+  return { reported, modified: file.mtimeMs / 1000 };
 }
 
 /** Without a zone it may be UTC or local time: the later one. */

@@ -2,12 +2,11 @@
  * The folder of a checkout that the paths in a report begin at. In a monorepo, tools write the paths of a
  * package: `src/App.test.tsx` is `apps/admin/src/App.test.tsx` of the repository.
  */
-import { open, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { readHead } from "./file_head.ts";
 
 const MAX_CHARACTERS = 500;
-/** Enough for the first files of a report. */
-const READ_BYTES = 64 * 1024;
 const MAX_FILES = 20;
 
 /**
@@ -65,16 +64,10 @@ export async function findPathPrefix(report: string, checkoutFolder: string): Pr
 /** The relative paths of the first files that a report in XML names. */
 async function firstFiles(report: string): Promise<string[]> {
   if (!(await stat(report)).isFile()) return [];
-  const handle = await open(report);
-  try {
-    const { buffer, bytesRead } = await handle.read(new Uint8Array(READ_BYTES));
-    const text = new TextDecoder().decode(buffer.subarray(0, bytesRead));
-    const files = [...text.matchAll(/\sfile="([^"&]+)"/g)].slice(0, MAX_FILES)
-      .map(([, file = ""]) => file.replaceAll("\\", "/").replace(/^(?:\.\/+)+/, ""));
-    return files.filter((file) => !/^(?:\/|[A-Za-z]:|\.\.\/)/.test(file));
-  } finally {
-    await handle.close();
-  }
+  const text = new TextDecoder().decode(await readHead(report));
+  const files = [...text.matchAll(/\sfile="([^"&]+)"/g)].slice(0, MAX_FILES)
+    .map(([, file = ""]) => file.replaceAll("\\", "/").replace(/^(?:\.\/+)+/, ""));
+  return files.filter((file) => !/^(?:\/|[A-Za-z]:|\.\.\/)/.test(file));
 }
 
 async function exists(path: string): Promise<boolean> {

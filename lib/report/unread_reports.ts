@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/report_files_test.ts
 /** Reports in a folder that stands for its `*.xml` files only: reading others could count results twice. */
-import { open } from "node:fs/promises";
 import { constants, gunzipSync } from "node:zlib";
+import { HEAD_BYTES, readHead } from "./file_head.ts";
 import { beginsReport } from "./read_report.ts";
 import { decodeXml } from "./xml/decode.ts";
 
@@ -17,7 +17,6 @@ const NAMES = /(?:\.(?:trx|jsonl?|ndjson|txt|log|out|gz)|\.xml\.[^.]+|^[^.]+)$/i
 
 /** Files whose beginning is read, those first that are a report by their name. */
 const MAX_FILES = 10_000;
-const HEAD_BYTES = 64 * 1024;
 const CONCURRENCY = 32;
 
 /** Whether a report may have this name. */
@@ -41,7 +40,8 @@ export async function unreadReports(
 }
 
 async function examine({ path, folder }: FileBelow) {
-  const bytes = await readHead(path);
+  // One that cannot be read is none.
+  const bytes = await readHead(path).catch(() => new Uint8Array());
   const isCompressed = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!await isHeadOfReport(isCompressed ? gunzipHead(bytes) : bytes, path)) return [];
   const [extension = ""] = /\.[^./\\]+$/.exec(path) ?? [];
@@ -55,20 +55,6 @@ async function examine({ path, folder }: FileBelow) {
     path,
     reason: `is a report and was not read: a folder stands for its *.xml files; ${next}`,
   }];
-}
-
-/** The first bytes of a file; none if it cannot be read. */
-async function readHead(path: string): Promise<Uint8Array> {
-  const handle = await open(path).catch(() => null);
-  if (!handle) return new Uint8Array();
-  try {
-    const { buffer, bytesRead } = await handle.read(new Uint8Array(HEAD_BYTES));
-    return buffer.subarray(0, bytesRead);
-  } catch {
-    return new Uint8Array();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** The bytes that the first ones of a gzip'd file stand for; none if it is damaged. */
