@@ -35,8 +35,8 @@ export interface BuildFailure extends TestIdentity, FailureIn {
 }
 
 /**
- * The tests that failed in any of the submissions of a build, in the order of their names, the others whose outcome is
- * unknown at last, and how many ran.
+ * The tests that failed in any of the submissions of a build and those whose outcome is unknown at last, in the order of
+ * their names, and how many ran.
  */
 export async function loadBuildFailures(
   tx: Queryable,
@@ -69,7 +69,7 @@ export async function loadBuildFailures(
     loadRuns(tx, { repositoryId, submissionIds, columns: [...BUILD_COLUMNS, "results"] }),
   ]);
   const byTest = Map.groupBy(negatives, ({ testNo }) => testNo);
-  const unclearNos = unclearTests(runs).filter((testNo) => !byTest.has(testNo));
+  const unclearNos = new Set(unclearTests(runs));
   const identities = await loadIdentities(tx, {
     repositoryId,
     idPrefix,
@@ -101,7 +101,7 @@ export async function loadBuildFailures(
   });
   return {
     failures,
-    unclear: [...identities].filter(([testNo]) => !byTest.has(testNo)).map(([, test]) => test),
+    unclear: [...identities].filter(([testNo]) => unclearNos.has(testNo)).map(([, test]) => test),
     ranTestCount: countRanTests(runs),
   };
 }

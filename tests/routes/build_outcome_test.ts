@@ -510,6 +510,23 @@ describeWithDatabase("what a build ended with", (database) => {
     assert.deepEqual(await run("4", "unknown"), unclear);
   });
 
+  it("says the same everywhere of a test whose outcome is unknown in one job, and that was retried in another", async () => {
+    const more = { job: "unit", buildUrl: `${BUILD}/crashed` };
+    await upload([{ name: "a", conclusion: "failure" }], { ...more, attempt: "1" });
+    await upload([{ name: "a" }], { ...more, attempt: "2" });
+    const results = [{ name: "a", conclusion: "unknown" as const }, { name: "b" }];
+    const { submissionId: id } = await upload(results, { ...more, job: "e2e", attempt: "2" });
+    const name = `acme/${repository.name}`;
+    const { whole, not_whole } = await json(`/api/repos/${name}/submissions/${id}/build`);
+    assert.equal(whole, false);
+    assert.match(not_whole.join(), /^the outcome of 1 test is unknown: [^,]*a[^,]*$/);
+    for (const path of ["", "/builds"]) {
+      const page = parseHtml(await (await fixture.get(`/repos/${name}${path}`)).text());
+      const rows = page.all("tr").map((row) => row.text);
+      assert.ok(rows.some((row) => row.includes("1 flaky, not whole")), rows.join("\n"));
+    }
+  });
+
   let complete: Repository | undefined;
   /** A repository with the jobs `unit` and `e2e` in each build of the base branch and of three others, `deploy` on it only. */
   async function withJobs(): Promise<Repository> {
