@@ -81,17 +81,17 @@ export async function loadBuilds(
   ]);
   const rows = await selectBuilds(tx, { ...query, attempts, earlier });
   const [{ count } = { count: 0 }] = rows;
-  const failures = await selectFailures(tx, {
-    repositoryId,
-    submissionIds: rows.flatMap(({ submissionIds }) => submissionIds),
-  });
-  const withGaps = await loadBuildsWithGaps(tx, repositoryId, rows);
-  const unclear = await loadUnclearBuilds(tx, {
-    repositoryId,
-    uploads: rows.flatMap(({ submissionIds, buildUrl }) =>
-      submissionIds.map((submissionId) => ({ submissionId, buildUrl }))
-    ),
-  });
+  const uploads = rows.flatMap(({ submissionIds, buildUrl }) =>
+    submissionIds.map((submissionId) => ({ submissionId, buildUrl }))
+  );
+  const [failures, withGaps, unclear] = await Promise.all([
+    selectFailures(tx, {
+      repositoryId,
+      submissionIds: uploads.map(({ submissionId }) => submissionId),
+    }),
+    loadBuildsWithGaps(tx, repositoryId, rows),
+    loadUnclearBuilds(tx, { repositoryId, uploads }),
+  ]);
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
     const build = buildKey(row);
