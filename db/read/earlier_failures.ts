@@ -63,8 +63,8 @@ export async function loadLatelySeen(
 }
 
 /**
- * SQL: joins the row `s` of `submission` with `o`, the mass failures of the two hours before without those after which
- * their job ran without one.
+ * SQL: joins the row `s` of `submission` with `o`, the mass failures of the two hours before that are not over: their
+ * job did not run without one since.
  */
 function withOpenMassFailures(
   sql: Queryable,

@@ -14,7 +14,7 @@ interface Breakage {
   end: number;
 }
 
-/** The runs of a test since it last passed, and its passes since then. */
+/** Failed runs of a test in a row, and its passes after them. */
 interface Stretch extends Breakage {
   failedCount: number;
   passCount: number;

@@ -19,9 +19,9 @@ export function parseShard(name: string): Shard | null {
   return shard.total > 0 && shard.index <= shard.total ? shard : null;
 }
 
-/** All uploads of some shards of as many as their names say. */
-interface Split<Of extends Upload> extends Pick<Shard, "total"> {
-  uploads: Of[];
+/** The uploads of shards with one total, such as `1/3` and `2/3`. */
+interface Split extends Pick<Shard, "total"> {
+  uploads: Upload[];
   indexes: ReadonlySet<number>;
 }
 
@@ -32,10 +32,10 @@ interface MissingShards extends Pick<Shard, "total"> {
 }
 
 /**
- * The announced shards of the jobs of a build that have no upload. A job that ran again with all shards of another
- * number lacks none.
+ * The announced shards of the jobs of a build that have no upload. None is missing if the job ran again with all
+ * shards of another total.
  *
- * @param usual shards that its jobs have on the base branch: whether they are counted from 0
+ * @param usual the shards of its jobs on the base branch, which tell whether they are counted from 0
  */
 export function missingAnnounced(
   uploads: readonly Upload[],
@@ -62,17 +62,17 @@ export function missingAnnounced(
   });
 }
 
-function splitsOf<Of extends Upload>(ofJob: readonly Of[]): Split<Of>[] {
+function splitsOf(ofJob: readonly Upload[]): Split[] {
   const totals = Map.groupBy(ofJob, ({ shard }) => parseShard(shard)?.total);
   return [...totals].flatMap(([total, ofTotal]) => {
     if (total === undefined) return [];
-    const split = (uploads: Of[]) => {
+    const split = (uploads: Upload[]) => {
       const indexes = new Set(uploads.map(({ shard }) => parseShard(shard)!.index));
       return { total, uploads, indexes };
     };
     const byEnvironment = Map.groupBy(ofTotal, ({ environment }) => environment).values()
       .map(split).toArray();
-    // A value of a matrix that numbers the shards by another name than CI knows is part of the environment.
+    // A matrix variable that numbers the shards under a name of its own is part of the environment.
     const isNumbered = byEnvironment.every(({ indexes }) => indexes.size === 1);
     return isNumbered ? [split(ofTotal)] : byEnvironment;
   });

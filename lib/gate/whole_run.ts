@@ -153,7 +153,7 @@ export function missingPlaces(
   return expected.filter(({ file, class: className, suite }) => {
     if (file !== "") return !files.has(file) && !classesWithoutFile.has(className);
     if (className !== "") return !classes.has(className);
-    // Without a name, as a service of an earlier version says: any.
+    // An earlier version of the service does not name the suite: any counts.
     return suite === "" ? suites.size === 0 : !suites.has(suite);
   });
 }

@@ -108,7 +108,7 @@ export function nameInParts(first: string, rest: string, title: string = first +
   }</span></span>`;
 }
 
-/** The same of a path, whose last part distinguishes. */
+/** As {@linkcode nameInParts}, of a path: its last part is not cut. */
 export function pathInParts(path: string): Markup {
   const end = path.lastIndexOf("/");
   return end < 0 ? nameInParts(path, "") : nameInParts(path.slice(0, end), path.slice(end));

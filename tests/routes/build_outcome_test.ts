@@ -27,7 +27,7 @@ const PASSED: Ended = { failed: 0, isRed: false };
 const FAILED: Ended = { failed: 1, isRed: false };
 const RED: Ended = { failed: 0, isRed: true };
 
-/** The attempts of the test `a`, by the last of which it failed or passed after the other way. */
+/** The attempts of the test `a` in one upload, in order. */
 const FAILED_AFTER_PASS = ["passing", "failure"] as const;
 const PASSED_AFTER_FAILURE = ["failure", "passing"] as const;
 

@@ -68,8 +68,8 @@ function withRepository(input: unknown): unknown {
 }
 
 /**
- * What `acceptedInput` accepts, as clients see it. No argument for the repository is required: that it is one
- * or two takes `anyOf`, which models' services refuse in the input of a tool.
+ * What `acceptedInput` accepts, as clients see it. No argument for the repository is marked as required: either
+ * `repository` or `owner` and `name` would take `anyOf`, which model providers reject in the input of a tool.
  */
 export function shownInput({ input }: Tool): v.GenericSchema {
   const { entries } = input as v.StrictObjectSchema<v.ObjectEntries, undefined>;
