@@ -1,9 +1,7 @@
 /** Breakages of a test on the base branch that were repaired: its failures in them do not show that it is flaky. */
 import { type ImpliedPasses, NO_IMPLIED_PASSES } from "../analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../analysis/run.ts";
-
-/** How many runs in a row a breakage takes, each failed in all its attempts. */
-const MIN_BROKEN_RUNS = 3;
+import { MIN_BROKEN_RUNS } from "./states.ts";
 
 /** How many passes after it show that it was repaired. */
 const MIN_REPAIRED_RUNS = 20;
