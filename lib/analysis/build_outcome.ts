@@ -99,8 +99,8 @@ export function failedTests(
 }
 
 /**
- * The tests whose outcome is unknown at last, each once: without an attempt that passed or failed, as where the process
- * died that ran it.
+ * The tests whose outcome is unknown at last, each once: no attempt passed or failed, as when the process that ran the
+ * test died.
  */
 export function unclearTests(runs: readonly (BuildRun & Run<"results">)[]): number[] {
   const isBad = ({ counts }: Attempts) =>
@@ -123,7 +123,7 @@ function testsAtLast(
     hasFile(testNo: number): boolean;
     implied?: ImpliedPasses;
     isBad(attempts: Attempts): boolean;
-    /** Of those that replace an earlier one. */
+    /** Whether an outcome replaces an earlier one. */
     counts(attempts: Attempts): boolean;
   },
 ): Map<number, string[]> {

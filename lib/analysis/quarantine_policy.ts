@@ -250,11 +250,11 @@ interface Evidence {
   disruptions: number;
   /** When the first of them was, in seconds since 1970; infinity without any. */
   disruptedAt: number;
-  /** Those that have one, of runs that are of no change. */
+  /** Code versions with a disruption, of runs that are of no change. */
   codeVersions: number;
-  /** Those that have one: each may have caused its own. */
+  /** Changes with a disruption: each may have caused its own. */
   changes: number;
-  /** Whether more than one change has one, or the base branch, within 60 days after the release. */
+  /** Whether the base branch, or more than one change, has a disruption within 60 days after the release. */
   isBack: boolean;
   results: number;
   /** At most 20, oldest first. */
@@ -265,7 +265,7 @@ interface Evidence {
   failsOnBase: boolean;
 }
 
-/** Where some runs are: at code versions, or of changes. */
+/** How many changes some runs are of, and at how many code versions the others are. */
 function spreadOf(runs: readonly PolicyRun[]): { codeVersions: number; changes: number } {
   const ofNoChange = runs.filter(({ change }) => change === null);
   return {

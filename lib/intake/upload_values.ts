@@ -81,9 +81,9 @@ export function readBranch(given: string): string {
     : text && !branch
     ? "names no branch"
     : /[,\s]/.test(text)
-    ? "has a comma or a blank"
+    ? "has a comma or white space"
     : NOT_IN_GIT.test(text)
-    ? "is no name of a branch for git"
+    ? "is not a valid branch name for git"
     : null;
   if (problem === null) return branch;
   throw new SyntaxError(

@@ -146,7 +146,7 @@ function withoutAddresses(name: string): string {
   return name.replace(ADDRESS, (address) => address.startsWith("@") ? "@1" : "0x1");
 }
 
-/** The addresses that names are without: tests of one report that differ in them are different ones. */
+/** The addresses in some names: tests of one report that differ only in them are different tests. */
 export function addressesIn(...names: (string | undefined)[]): string[] {
   return names.flatMap((name) => name && mayHaveAddress(name) ? name.match(ADDRESS) ?? [] : []);
 }

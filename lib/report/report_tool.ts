@@ -11,7 +11,7 @@ export interface EqualCasesRule {
   meaning: "attempts" | "tests" | "parts";
   /**
    * How the cases stand in their suite when the tool repeats a run on purpose: round after round (Go's `-count`), or
-   * in rounds that overlap (pytest's `--dist each`). Absent if it does not, as far as is known.
+   * in rounds that overlap (pytest's `--dist each`). Absent if it is not known to do so.
    */
   rounds?: "in turn" | "overlapping";
   /** Whether a case has the line of its test: of its cases in one line, all are of one test. */

@@ -156,8 +156,8 @@ function suiteFinder(
 const MIN_TESTS_IN_ROUNDS = 4;
 
 /**
- * How a run stands in its report as a whole more than once: at least half of its tests, of at least 4, occur equally
- * often, in every suite. Reports of two configurations that were merged look like this as well, so that only the
+ * In which order the rounds of a run are in its report; `null` without rounds. There are rounds if at least half of
+ * the tests, of at least 4, occur equally often, in every suite. Reports of two configurations that were merged look like this as well, so that only the
  * rounds that a tool writes are a repetition.
  */
 function roundsOf(

@@ -20,7 +20,7 @@ interface AttemptSign {
   repeatsFolder: boolean;
 }
 
-/** The same of one of several reports, and of what it is if it is a rerun of what failed. */
+/** Where one of several reports stands, and what it repeats if it is a rerun of what failed. */
 export interface ReportSign extends AttemptSign {
   /** The folder whose reports it repeats: its own, or the one that the folder of reruns is for. */
   home: string;

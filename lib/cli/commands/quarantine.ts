@@ -227,7 +227,7 @@ const setCommand = command({
     repo: REPO,
     disruptions: count("disruptions in the window to enter", DEFAULT_POLICY.disruptions),
     codeVersions: count(
-      "code versions with a disruption to enter, those of one change as one",
+      "code versions with a disruption to enter; those of one change count as one",
       DEFAULT_POLICY.codeVersions,
     ),
     minResults: count("results in the window to enter", DEFAULT_POLICY.minResults),

@@ -37,7 +37,7 @@ export const slowCommand: AddCommand = command({
     "run, of the 90th percentile, of all runs, before and since a slow-down, last fast and first slow " +
     "commit, suite, class, name, file. With --json the objects of " +
     "/api/repos/{owner}/{name}/slow-tests; without --repo they also have `repository`.",
-    "Slower: by 20 % and 1 s, of at least 20 runs on 3 days. Runs are compared by how slow all " +
+    "Slower: by 20 % and 1 s, with at least 20 runs on 3 days. Runs are compared by how slow all " +
     "their tests were, so that a slow machine makes no test slower.",
   ],
   example: "slow --org acme --repo acme/shop",

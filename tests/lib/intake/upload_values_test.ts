@@ -123,7 +123,11 @@ describe("a branch", () => {
     );
     assert.throws(() => readBranch("release/*"), /is a pattern/);
     for (const several of ["main,release/1.x", "main, release", "main release", "main,"]) {
-      assert.throws(() => readBranch(several), /has a comma or a blank: .* one branch/, several);
+      assert.throws(
+        () => readBranch(several),
+        /has a comma or white space: .* one branch/,
+        several,
+      );
     }
     for (
       const wrong of [
@@ -131,7 +135,7 @@ describe("a branch", () => {
         ...["a/", "a//b", "a.", ".a", "a/.b", "a.lock", "a.lock/b"],
       ]
     ) {
-      assert.throws(() => readBranch(wrong), /is no name of a branch for git/, wrong);
+      assert.throws(() => readBranch(wrong), /is not a valid branch name for git/, wrong);
     }
     for (const right of ["release/1.x", "a@b", "a-b_c.d", "feature/#12", "ä", "a.locks", "(x)"]) {
       assert.equal(readBranch(right), right);

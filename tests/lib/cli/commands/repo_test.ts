@@ -90,7 +90,7 @@ describeWithDatabase("repo", (database) => {
     assert.equal(await noteOn("queued"), "");
     const { code, stderr } = await cli(["repo", "set", "bases/x", "--base", "main,next"]);
     assert.equal(code, 2);
-    assert.match(stderr, /"main,next" has a comma or a blank: expected the name of one branch/);
+    assert.match(stderr, /"main,next" has a comma or white space: expected the name of one branch/);
   });
 
   it("makes other test ids for a new repository under a name that was renamed away", async () => {
