@@ -172,8 +172,9 @@ export const verdicts = defineJsonRoute({
     mass_failure: schemas.described(
       v.nullable(v.picklist(["outage", "together"])),
       "Of a run in which more than 20 % of at least 20 tests failed. outage: at least half of them have a " +
-        "cause of a mass failure that another branch had in the last two hours; on the base branch two other " +
-        "changes, as one may be what was merged; together: this change alone; null otherwise",
+        "cause of a mass failure that another branch had in the last two hours, since which its job did not run " +
+        "without one; on the base branch two other changes, as one may be what was merged; together: this change " +
+        "alone; null otherwise",
     ),
     expected_test_count: schemas.nullable(
       schemas.count("Tests"),
