@@ -18,6 +18,8 @@ const NAMES = /(?:\.(?:trx|jsonl?|ndjson|txt|log|out|gz)|\.xml\.[^.]+|^[^.]+)$/i
 /** Files whose beginning is read, those first that are a report by their name. */
 const MAX_FILES = 10_000;
 const CONCURRENCY = 32;
+/** Of a gzip'd file: at most 8 MB of what it stands for. */
+const GZIP_BYTES = 8 * 1024;
 
 /** Whether a report may have this name. */
 export function mayBeReport(name: string): boolean {
@@ -60,7 +62,8 @@ async function examine({ path, folder }: FileBelow) {
 /** The bytes that the first ones of a gzip'd file stand for; none if it is damaged. */
 function gunzipHead(bytes: Uint8Array): Uint8Array {
   try {
-    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, HEAD_BYTES);
+    return gunzipSync(bytes.subarray(0, GZIP_BYTES), { finishFlush: constants.Z_SYNC_FLUSH })
+      .subarray(0, HEAD_BYTES);
   } catch {
     return new Uint8Array();
   }
