@@ -18,6 +18,8 @@ interface BuildOutcome extends Awaited<ReturnType<typeof loadWholeness>> {
   retried: BuildFailure[];
   /** Tests that passed or failed in any of them. */
   ranTestCount: number;
+  /** Tests whose outcome is unknown at last. */
+  unclearTestCount: number;
   /** Submissions that ended red without a failed test, and were not run again since. */
   red: BuildPart[];
   /** `""` where no upload names its branch. */
@@ -61,6 +63,7 @@ export async function loadBuildOutcome(
     failed: failures.filter(({ failedIn }) => failedIn.length > 0).map(mostYours),
     retried: failures.filter(({ failedIn }) => failedIn.length === 0),
     ranTestCount,
+    unclearTestCount: unclear.length,
     red: redUploads(parts),
     baseBranch: isBaseNamed ? base : "",
     conclusions,

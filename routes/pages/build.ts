@@ -53,7 +53,7 @@ ${
         await failedTests(judged, baseBranch, { ...page, repository: repository! })
       }
 ${retried.length > 0 && await retriedTests(retried, page)}
-${buildFacts(parts, repository!, page)}
+${buildFacts(outcome, repository!, page)}
 ${buildNotes(parts)}`,
     };
   },
@@ -181,8 +181,11 @@ function eachOnce(
   return values.slice(0, MAX_VALUES).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** The number of results, and what makes it larger than the number of tests that ran: skips and further attempts. */
-function resultsFact(parts: readonly BuildPart[]): KeyFigure {
+/**
+ * The number of results, and what makes it larger than the number of tests that ran: skips, unknown outcomes and
+ * further attempts.
+ */
+function resultsFact(parts: readonly BuildPart[], unclearTestCount: number): KeyFigure {
   const sum = (count: (part: BuildPart) => number) =>
     parts.reduce((sum, part) => sum + count(part), 0);
   const results = sum(({ testResultCount }) => testResultCount);
@@ -190,9 +193,12 @@ function resultsFact(parts: readonly BuildPart[]): KeyFigure {
   const isKnown = parts.every(({ ranTestCount, skippedTestCount }) =>
     ranTestCount !== null && skippedTestCount !== null
   );
-  const repeated = isKnown ? results - skipped - sum(({ ranTestCount }) => ranTestCount!) : 0;
+  const rest = isKnown ? results - skipped - sum(({ ranTestCount }) => ranTestCount!) : 0;
+  const unclear = Math.min(unclearTestCount, rest);
+  const repeated = rest - unclear;
   const more = [
     ...skipped > 0 ? [`${formatCount(skipped)} skipped`] : [],
+    ...unclear > 0 ? [`${formatCount(unclear)} of unknown outcome`] : [],
     ...repeated > 0 ? [plural(repeated, "further attempt")] : [],
   ];
   const uploads = `in ${plural(parts.length, "upload")}`;
@@ -201,7 +207,7 @@ function resultsFact(parts: readonly BuildPart[]): KeyFigure {
 
 /** Where the build came from; what is unknown is left out. */
 function buildFacts(
-  parts: readonly BuildPart[],
+  { parts, unclearTestCount }: { parts: readonly BuildPart[]; unclearTestCount: number },
   repository: RepositoryDetails,
   { link, at }: PageRequest,
 ): Markup {
@@ -217,7 +223,7 @@ function buildFacts(
     environment !== "" && ["Environment", environment],
     ...JOB_FACTS.map(([name, key]): KeyFigure => [name, eachOnce(parts, key)])
       .filter(([, text]) => text !== ""),
-    resultsFact(parts),
+    resultsFact(parts, unclearTestCount),
     ["When", at(recordedAt)],
     buildUrl !== "" && ["CI run", externalLink(buildUrl, runName(buildUrl))],
   ];

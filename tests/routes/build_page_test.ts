@@ -119,6 +119,11 @@ describeWithDatabase("the page of a build", (database) => {
       await textOf("aaaaaa7", [...results, ...skipped]),
       /Results ?4 in 1 upload, 1 skipped, 1 further attempt/,
     );
+    const unknown = { name: "h", conclusion: "unknown" as const };
+    assert.match(
+      await textOf("aaaaaa9", [...results, unknown]),
+      /Results ?4 in 1 upload, 1 of unknown outcome, 1 further attempt/,
+    );
     assert.match(await textOf("aaaaaa8", [{ name: "f" }]), /Results ?1 in 1 upload(?!,)/);
   });
 
