@@ -110,7 +110,7 @@ export function summarize(
     reason: decision.reason,
     expected_test_count: input.earlier?.expectedTestCount ?? null,
     not_whole: notWhole(input),
-    failed_without_test: testsExitCode !== 0 && isWithoutFailure(input),
+    failed_without_test: !input.isCodeFromReports && testsExitCode !== 0 && isWithoutFailure(input),
     headline: headlineOf(failed, verdicts),
     mass_failure: input.massFailure,
     outage: isMassFailure(input.counts)

@@ -329,6 +329,7 @@ describe("gate around a command", () => {
     const { code, stdout } = await gate(created, [created.folder]);
     assert.equal(code, 1);
     assert.match(stdout, /^exit code 1\t.*results\.trx is a report and was not read/m);
+    assert.doesNotMatch(stdout, /red without/, "how the tests ended is not known");
     const named = [created.folder, join(created.folder, "results.trx")];
     assert.doesNotMatch((await gate(created, named)).stdout, /was not read/);
   });
