@@ -1,6 +1,6 @@
 // Tests: tests/lib/intake/checkout/checkout_test.ts
 /** The git tree of the files in a checkout, with uncommitted changes. */
-import { copyFile, readFile, realpath } from "node:fs/promises";
+import { copyFile, readFile, realpath, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Git, isTreeId, treeOf } from "./git.ts";
 
@@ -49,7 +49,7 @@ async function writeTree(
     GIT_ALTERNATE_OBJECT_DIRECTORIES: join(resolve(gitFolder, common.trim()), "objects"),
   };
   // Without an index, no file is staged.
-  await copyFile(join(gitFolder, "index"), index).catch(() => {});
+  await copyIndex(join(gitFolder, "index"), index).catch(() => {});
   // Files that are assumed to be unchanged are compared as well.
   await git(["update-index", "-q", "--really-refresh"], env);
   const isResult = await resultsBelow(await git(["rev-parse", "--show-toplevel"]), results);
@@ -69,6 +69,13 @@ async function writeTree(
   // Such as changes in a submodule, which no tree of this repository contains.
   const isWhole = rest?.every((one) => one.isStaged || isSkipped(one)) ?? false;
   return isWhole && isTreeId(tree) ? { tree, changed } : null;
+}
+
+/** With its time: git compares the content of files that are as young as the index, for they may have changed since. */
+async function copyIndex(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  const { atime, mtime } = await stat(from);
+  await utimes(to, atime, mtime);
 }
 
 interface StatusEntry {

@@ -117,6 +117,22 @@ describeWithDatabase("a git checkout outside of CI", (database) => {
   const write = (name: string, text = "") => Deno.writeTextFile(join(folder, name), text);
   const remove = (name: string) => Deno.remove(join(folder, name));
 
+  it("has another tree with a change of the same size in the second of the commit", async () => {
+    // Git keeps whole seconds; of files as young as its index it compares the content.
+    const second = Math.floor(Date.now() / 1_000) - 10;
+    const date = (name: string) => Deno.utime(join(folder, name), second, second);
+    await git(["config", "core.trustctime", "false"]);
+    const found = await during(async () => {
+      await date("code.txt");
+      await git(["add", "code.txt"]);
+      await date(".git/index");
+      await edit("two");
+      await date("code.txt");
+    }, () => edit("one"));
+    await git(["config", "--unset", "core.trustctime"]);
+    assert.notEqual(found.tree, tree);
+  });
+
   it("has another tree with an untracked file, as it will be committed", async () => {
     let committed = "";
     const found = await during(() => write("conftest.py"), async () => {
