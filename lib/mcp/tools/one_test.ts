@@ -2,6 +2,9 @@
 /** Tools about one test. */
 import * as v from "valibot";
 import { ownersOf } from "../../analysis/test_tags.ts";
+import { shortCommit } from "../../base/commit.ts";
+import { plural } from "../../base/text.ts";
+import { repairProof, sayNotRun } from "../../evidence/history_said.ts";
 import {
   body,
   defineTool,
@@ -138,6 +141,7 @@ const evidence = {
   environment: v.string(),
   ...outcomes,
   rate: v.nullable(v.number()),
+  failing_runs: v.nullable(v.record(v.string(), v.unknown())),
   rate_low: v.number(),
   rate_high: v.number(),
   segments: described(
@@ -153,9 +157,13 @@ const evidence = {
     by_chance: described(v.nullable(v.number()), "null: failed again"),
     passes_needed: integer("To prove it"),
   })),
+  not_run_since: described(v.array(v.string()), "Environments where it is not proved"),
+  passes_elsewhere: integer("They prove nothing"),
   stopped: v.nullable(v.record(v.string(), v.unknown())),
   first_disruption: v.nullable(v.record(v.string(), v.unknown())),
 };
+
+const found = v.object(evidence);
 
 export const getTestEvidence = defineTool({
   name: "get_test_evidence",
@@ -167,18 +175,41 @@ export const getTestEvidence = defineTool({
     since: narrowingArgument("since", "Commit that repairs it"),
     environment: narrowingArgument("environment"),
   },
-  output: evidence,
+  output: { ...evidence, next_step: v.string() },
   page: ({ test_id }) => ["tests", test_id.toLowerCase()],
-  run: ({ test_id, ...query }, get) =>
-    get({
+  async run({ test_id, ...query }, get) {
+    const { since } = query;
+    const answer = await get({
       path: ["api", "tests", test_id, "evidence"],
       query,
-      notFound: query.since === undefined
+      notFound: since === undefined
         ? unknownTest(test_id)
-        : `No run of the commit "${query.since}" on the base branch is stored, or no test ` +
+        : `No run of the commit "${since}" on the base branch is stored, or no test ` +
           `"${test_id}" is known to the organization of this token. Ask without since first.`,
-    }, v.object(evidence)),
+    }, found);
+    return { ...answer, next_step: nextStep(answer, since) };
+  },
 });
+
+/** Whether a commit is proved to have repaired the test, as the command `evidence` says it, and what is left to do. */
+function nextStep(
+  { environment, calm, not_run_since: notRunSince }: v.InferOutput<typeof found>,
+  commitOid: string | undefined,
+): string {
+  if (commitOid === undefined || calm === null) {
+    return "After a repair, ask again with its commit as since.";
+  }
+  const place = `since ${shortCommit(commitOid)}${environment && ` in ${environment}`}`;
+  const { passes, by_chance: byChance, passes_needed: passesNeeded } = calm;
+  const proof = repairProof({ passes, byChance, passesNeeded });
+  if (proof === "failed again") return `Not repaired: it failed again ${place}.`;
+  const notRun = sayNotRun({ notRunSince }, { commitOid });
+  if (notRun !== "") {
+    return `Not proved. ${notRun}: run it there, unless that is no longer used.`;
+  }
+  const counted = `${plural(passes, "pass", "passes")} ${place}, ${passesNeeded} needed`;
+  return proof === "enough" ? `${counted}: repaired.` : `Not proved: ${counted}. Run it again.`;
+}
 
 function unknownTest(testId: string): string {
   return `No test "${testId}" is known to the organization of this token. Test ids come from ` +

@@ -4,7 +4,7 @@ import { connect, type Connection } from "./connect.ts";
 import { type FakeApi, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
 
 // The list of tools is part of every conversation.
-const MAX_TOOL_LIST_BYTES = 13_500;
+const MAX_TOOL_LIST_BYTES = 13_700;
 
 describe("the agent tool server", () => {
   let api: FakeApi;

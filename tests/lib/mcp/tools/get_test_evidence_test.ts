@@ -15,11 +15,14 @@ const EVIDENCE = {
   runs: 226,
   failures: 7,
   rate: 0.031,
+  failing_runs: { job: "stress", runs: 10 },
   rate_low: 0.013,
   rate_high: 0.059,
   segments: [{ runs: 226, failures: 7, rate: 0.031, from: VERSION, to: VERSION }],
   since: null,
   calm: { passes: 64, by_chance: 0.12, passes_needed: 118 },
+  not_run_since: ["Windows"],
+  passes_elsewhere: 60,
   stopped: { last_run_at: "2026-01-31T08:00:00Z", job_runs: 20 },
   first_disruption: { ...VERSION, branch: "main", author: "ada", pull_request: 77 },
 };
@@ -27,14 +30,41 @@ const EVIDENCE = {
 describe("get_test_evidence", () => {
   it("says how many passes prove that a commit repaired a test", async () => {
     const { api, call } = await over(() => Response.json(EVIDENCE));
-    const { structuredContent } = await call("get_test_evidence", {
+    const { data: { next_step: _, ...data } } = await call("get_test_evidence", {
       test_id: ID,
       since: "c0ffee00",
       environment: "Linux",
     });
     const path = `/api/tests/${ID}/evidence?since=c0ffee00&environment=Linux`;
     assert.equal(api.received[0]?.url, path);
-    assert.deepEqual(structuredContent, { web_url: `${WEB_URL}/tests/${ID}`, ...EVIDENCE });
+    assert.deepEqual(data, { web_url: `${WEB_URL}/tests/${ID}`, ...EVIDENCE });
+  });
+
+  it("says that a repair is proved only if nothing is left to prove", async () => {
+    const calm = { passes: 60, by_chance: 0.01, passes_needed: 13 };
+    const proved = { ...EVIDENCE, failing_runs: null, calm, not_run_since: [], stopped: null };
+    const nextStep = async (more: object, since: string | undefined = "c0ffee00") => {
+      const { call } = await over(() => Response.json({ ...proved, ...more }));
+      const { data } = await call("get_test_evidence", { test_id: ID, ...since && { since } });
+      return data.next_step;
+    };
+    const enough = "60 passes since c0ffee0 in Linux, 13 needed: repaired.";
+    assert.equal(await nextStep({}), enough);
+    assert.equal(await nextStep({ environment: "" }), enough.replace(" in Linux", ""));
+    assert.equal(
+      await nextStep({ calm: { ...calm, passes: 4 } }),
+      "Not proved: 4 passes since c0ffee0 in Linux, 13 needed. Run it again.",
+    );
+    assert.equal(
+      await nextStep({ not_run_since: ["Windows", ""] }),
+      "Not proved. Not run since c0ffee0 in Windows, runs without an environment: run it there, " +
+        "unless that is no longer used.",
+    );
+    assert.equal(
+      await nextStep({ calm: { ...calm, by_chance: null }, not_run_since: ["Windows"] }),
+      "Not repaired: it failed again since c0ffee0 in Linux.",
+    );
+    assert.equal(await nextStep({}, ""), "After a repair, ask again with its commit as since.");
   });
 
   it("passes on that a commit is several", async () => {
