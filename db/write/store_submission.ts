@@ -105,9 +105,10 @@ export async function storeSubmission(
   const { repositoryId, commitOid, buildUrl, reportDigest, content, coverage } = given;
   const repository = locked ?? await lockForUpload(tx, repositoryId);
   // The same report bytes with the same commit and build URL are the same submission. Two runs never write the
-  // same bytes, because durations differ; but those of two jobs without a result may be equal.
-  const run = ["environment", "job", "shard", "attempt"] as const;
-  const names = content.resultCount === 0 ? run.map((name) => given[name] ?? "") : [];
+  // same bytes, because durations differ; without durations or results they may.
+  const run = ["environment", "job", "workflow", "shard", "attempt"] as const;
+  const isTimed = content.durations.some((byte) => byte !== 0);
+  const names = isTimed ? [] : run.map((name) => given[name] ?? "");
   const ofRun = names.some((name) => name !== "") ? names : [];
   const digest = given.imported?.digest ??
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest, ...ofRun]))

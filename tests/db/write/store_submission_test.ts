@@ -178,6 +178,25 @@ describeWithDatabases("processing a submission", (database) => {
     assert.notEqual(third.submissionId, first.submissionId);
   });
 
+  it("takes equal reports without durations of two attempts, jobs or environments as two runs", async () => {
+    const names = { buildUrl: "https://ci/1", job: "unit", attempt: "1" };
+    for (const durationMicroseconds of [0, 1_000]) {
+      const repository = await addRepository();
+      const run = (more: Partial<Upload>) =>
+        process(uploadOf(repository, [{ conclusion: "failure", durationMicroseconds }], {
+          reportDigest: "equal",
+          ...names,
+          ...more,
+        }));
+      const found = [];
+      for (const more of [{}, {}, { attempt: "3" }, { job: "e2e" }, { environment: "arm" }]) {
+        found.push((await run(more)).duplicate);
+      }
+      const areRuns = durationMicroseconds === 0;
+      assert.deepEqual(found, [false, true, !areRuns, !areRuns, !areRuns]);
+    }
+  });
+
   it("takes a commit that is not 7 to 64 hex digits as a code version of its own", async () => {
     for (const commitOid of ["HEAD", "main", "null", "abc123", "g000000", "0".repeat(65)]) {
       const repository = await addRepository();
