@@ -14,6 +14,7 @@ import {
   type TestEvidence,
   testEvidence,
 } from "../lib/evidence/test_evidence.ts";
+import type { Patterns } from "../lib/query/submission_filter.ts";
 import { badRequest, notFound, RefusedError } from "../lib/http/request/errors.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
@@ -86,7 +87,10 @@ export const testEvidenceRoute = defineJsonRoute({
       "broken: every run of the last segment failed at last, at least 3, or the last 10 of a job; flaky: failures in it, or a " +
         "disruption in the last 14 days; healthy: at least 10 runs; otherwise new",
     ),
-    environment: schemas.environment,
+    environment: schemas.described(
+      schemas.environment,
+      'Environment of these runs, "" when it is not known; that of the request if the test has no run there',
+    ),
     runs: schemas.count("Runs of the last segment"),
     failures: schemas.count("Runs of the last segment with a failed attempt"),
     rate: schemas.nullable(probability, "failures / runs"),
@@ -160,7 +164,7 @@ export const testEvidenceRoute = defineJsonRoute({
     if (commitOid !== "" && repair === null) throw new RefusedError(notFound());
     const disruptedIn = environmentsIn(disrupted, environments);
     const found = testEvidence(repair ? runs : current, { disruptedIn, repair });
-    return evidenceView(found, { details, first, history });
+    return evidenceView(found, { details, first, history, environments });
   },
 });
 
@@ -170,6 +174,8 @@ interface Loaded {
   /** The first disruption that is stored: an earlier one may be pruned. */
   first: Awaited<ReturnType<typeof loadFirstDisrupted>>;
   history: { stopped: Stopped | null };
+  /** Those that are selected. */
+  environments: Patterns;
 }
 
 function firstDisruptionView({ details: { firstDisruptionAt }, first }: Loaded) {
@@ -189,10 +195,11 @@ export function evidenceView(
   { state, environment, since, calm, ...last }: TestEvidence,
   loaded: Loaded,
 ) {
-  const { history: { stopped } } = loaded;
+  const { history: { stopped }, environments } = loaded;
+  const hasRun = last.segments.length > 0;
   return {
     state,
-    environment,
+    environment: hasRun ? environment : environments?.join(",") ?? "",
     runs: last.runs,
     failures: last.failures,
     rate: last.rate,

@@ -77,6 +77,9 @@ describeWithDatabase("the evidence for a test", (database) => {
     assert.deepEqual([found.since, found.calm], [null, null]);
     const none = await get("?environment=none");
     assert.deepEqual([none.state, none.runs, none.rate], ["new", 0, null]);
+    assert.equal(none.environment, "none");
+    const neither = await get("?environment=Plan9,none*");
+    assert.equal(neither.environment, "Plan9,none*");
   });
 
   it("counts from a commit, also an abbreviated one or one without a run of the test", async () => {

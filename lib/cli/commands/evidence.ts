@@ -108,7 +108,9 @@ export const evidenceCommand: AddCommand = command({
       return { found: testEvidence(runs, { disruptedIn, repair }), loaded, commitOid };
     });
     if (context.json) {
-      await context.io.stdout(`${JSON.stringify(evidenceView(found, loaded))}\n`);
+      await context.io.stdout(
+        `${JSON.stringify(evidenceView(found, { ...loaded, environments }))}\n`,
+      );
     } else await show(found, context, { ...loaded.history, commitOid });
     const exitCode = EXIT_CODES[repairProof(found.calm!)];
     if (exitCode !== 0) throw new ExitWith(exitCode);

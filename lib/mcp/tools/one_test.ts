@@ -178,13 +178,14 @@ export const getTestEvidence = defineTool({
   output: { ...evidence, next_step: v.string() },
   page: ({ test_id }) => ["tests", test_id.toLowerCase()],
   async run({ test_id, ...query }, get) {
-    const { since } = query;
+    const { since, environment } = query;
+    const place = environment === undefined ? "" : ` in "${environment}"`;
     const answer = await get({
       path: ["api", "tests", test_id, "evidence"],
       query,
       notFound: since === undefined
         ? unknownTest(test_id)
-        : `No run of the commit "${since}" on the base branch is stored, or no test ` +
+        : `No run of the commit "${since}" on the base branch${place} is stored, or no test ` +
           `"${test_id}" is known to the organization of this token. Ask without since first.`,
     }, found);
     return { ...answer, next_step: nextStep(answer, since) };
@@ -193,13 +194,15 @@ export const getTestEvidence = defineTool({
 
 /** Whether a commit is proved to have repaired the test, as the command `evidence` says it, and what is left to do. */
 function nextStep(
-  { environment, calm, not_run_since: notRunSince }: v.InferOutput<typeof found>,
+  { environment, runs, calm, not_run_since: notRunSince }: v.InferOutput<typeof found>,
   commitOid: string | undefined,
 ): string {
+  const there = environment && ` in ${environment}`;
+  if (runs === 0) return `The test has no run on the base branch${there}.`;
   if (commitOid === undefined || calm === null) {
     return "After a repair, ask again with its commit as since.";
   }
-  const place = `since ${shortCommit(commitOid)}${environment && ` in ${environment}`}`;
+  const place = `since ${shortCommit(commitOid)}${there}`;
   const { passes, by_chance: byChance, passes_needed: passesNeeded } = calm;
   const proof = repairProof({ passes, byChance, passesNeeded });
   if (proof === "failed again") return `Not repaired: it failed again ${place}.`;

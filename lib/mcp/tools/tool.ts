@@ -91,8 +91,7 @@ export function integer(description: string) {
 
 /** An argument that narrows the answer. An empty one, as of an unset variable, must not widen it. */
 export function narrowingArgument(name: string, description = "") {
-  const message = ({ received }: v.BaseIssue<unknown>) =>
-    `invalid ${name} ${received}: give a value or leave it out`;
+  const message = `invalid ${name} "": give a value or leave it out`;
   const text = v.pipe(
     v.string(),
     v.minLength(1, message),

@@ -382,10 +382,12 @@ describeWithDatabase("get_build_verdicts", (database) => {
       ...[{ pull: 0 }, { pull: -1 }, { build_url: "", branch: "main" }],
     ];
     for (const input of wrong) {
-      const [name] = Object.keys(input);
-      const { isError, content } = await ask(input);
+      const [[name, value]] = Object.entries(input) as [[string, string | number]];
+      const { isError, content: [part] } = await ask(input);
       assert.ok(isError, JSON.stringify(input));
-      assert.match(JSON.stringify(content), new RegExp(`invalid ${name} .*: give .*leave it out`));
+      const shown = JSON.stringify(typeof value === "string" ? value.trim() : value);
+      const expected = new RegExp(`invalid ${name} ${shown}: give .*leave it out`);
+      assert.match(part?.type === "text" ? part.text : "", expected);
     }
   });
 

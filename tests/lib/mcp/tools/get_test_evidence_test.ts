@@ -64,6 +64,7 @@ describe("get_test_evidence", () => {
       await nextStep({ calm: { ...calm, by_chance: null }, not_run_since: ["Windows"] }),
       "Not repaired: it failed again since c0ffee0 in Linux.",
     );
+    assert.equal(await nextStep({ runs: 0 }), "The test has no run on the base branch in Linux.");
     assert.equal(await nextStep({}, ""), "After a repair, ask again with its commit as since.");
   });
 
@@ -83,5 +84,11 @@ describe("get_test_evidence", () => {
     });
     assert.equal(isError, true);
     assert.match(JSON.stringify(content), /No run of the commit/);
+    const narrowed = await call("get_test_evidence", {
+      test_id: ID,
+      since: "c0ffee00",
+      environment: "Plan9",
+    });
+    assert.match(narrowed.text, /No run of the commit "c0ffee00" on the base branch in "Plan9" is/);
   });
 });

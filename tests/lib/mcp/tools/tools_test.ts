@@ -288,10 +288,14 @@ describe("every tool", () => {
       { test_id: "" },
       /test_id: invalid id ""/,
     ]),
-    ["get_test_evidence", { test_id: ID, since: "" }, /since: .*leave it out/],
-    ["get_test_evidence", { test_id: ID, environment: " " }, /environment: .*leave it out/],
-    ["find_slow_tests", { ...WEB, branch: "" }, /branch: .*leave it out/],
-    ["get_recent_failures", { ...WEB, branch: "" }, /branch: .*leave it out/],
+    ["get_test_evidence", { test_id: ID, since: "" }, /invalid since "": .*leave it out/],
+    [
+      "get_test_evidence",
+      { test_id: ID, environment: " " },
+      /invalid environment "": .*leave it out/,
+    ],
+    ["find_slow_tests", { ...WEB, branch: "" }, /invalid branch "": .*leave it out/],
+    ["get_recent_failures", { ...WEB, branch: "" }, /invalid branch "": .*leave it out/],
     ["get_recent_failures", { repository: "" }, /repository: invalid repository ""/],
     ["get_repo_flakiness", { repository: "" }, /repository: invalid repository ""/],
   ];
