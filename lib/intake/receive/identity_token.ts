@@ -6,6 +6,8 @@ import { valueOr } from "../../base/error.ts";
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify } from "jose";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Uploader } from "../../../db/read/caller.ts";
+import { findRepository } from "../../../db/admin/repositories.ts";
+import { loadBase } from "../../../db/read/base_branch.ts";
 import { loadTrusts, type Trust } from "../../../db/read/trusts.ts";
 import { pause } from "../../base/delay.ts";
 import { caseKey } from "../../base/identity.ts";
@@ -100,6 +102,7 @@ export function createIdentityTokens(
     }
     const { organizationId, organizationName, trustedIssuerId } = trust;
     const name = formatRepositoryName(run.repository);
+    const baseBranches = await baseBranchesOf(sql, { run, organizationId, now: now() });
     const uploader = {
       id: `trust ${trustedIssuerId} of ${caseKey(name)}`,
       organizationId,
@@ -108,8 +111,25 @@ export function createIdentityTokens(
       label: null,
       repository: run.repository,
     };
-    return { uploader, run, trustId: trustedIssuerId };
+    return { uploader, run: { ...run, baseBranches }, trustId: trustedIssuerId };
   };
+}
+
+/** The branches at which a run is never stored, where only the client says which branch it is of. */
+async function baseBranchesOf(
+  sql: Database["sql"],
+  { run: { baseBranches, repository }, organizationId, now }: {
+    run: ClaimedRun;
+    organizationId: number;
+    now: number;
+  },
+): Promise<string[]> {
+  if (baseBranches.length === 0) return [];
+  const found = await findRepository(sql, { organizationId, ...repository });
+  if (!found) return baseBranches;
+  // The one that was set may be another than the claims name. One that is guessed may be that of the change.
+  const { base, isBaseGuessed } = await loadBase(sql, { repositoryId: found.repositoryId, now });
+  return isBaseGuessed ? baseBranches : [...baseBranches, base];
 }
 
 function claimsOf(token: string): Claims | null {

@@ -274,13 +274,22 @@ describeWithDatabase("an upload with an identity token", (database) => {
 
   it("of workflow_run is of the client's commit, but never of the base branch", async () => {
     const claims = { ...GITHUB_CLAIMS, event_name: "workflow_run", ref: "refs/heads/main" };
-    for (const [given, expected] of [["someone:main", "someone:main"], ["main", null]] as const) {
+    await cli("repo set acme/shop --org acme --base trunk");
+    for (
+      const [given, expected] of [
+        ["someone:main", "someone:main"],
+        ["main", null],
+        ["trunk", null],
+        ["feature", "feature"],
+      ] as const
+    ) {
       const path = `/upload?commit=${OTHER_SHA}&branch=${given}`;
       const body = reportOf(given);
       const response = await send(await issuer.token(claims), { path, body });
       const { commit, branch } = await stored(response) as Record<string, unknown>;
       assert.deepEqual([commit, branch], [OTHER_SHA, expected]);
     }
+    await cli("repo set acme/shop --org acme --base=");
   });
 
   it("of GitLab is understood", async () => {
