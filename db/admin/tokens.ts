@@ -69,6 +69,26 @@ export async function storeToken(
   });
 }
 
+/** Stores and logs a token that a person made on the pages; `null` when the person has `most` valid ones. */
+export async function storeOwnToken(
+  sql: Database["sql"],
+  { most, ...token }: NewTokenRow & { person: string; most: number },
+  origin: Origin,
+): Promise<Token | null> {
+  return await writeTransaction(sql, async (tx) => {
+    const { organizationId, person, createdAt } = token;
+    // So that requests at once are counted one after the other.
+    await tx`
+      select 1 from organization where organization_id = ${organizationId} for no key update`;
+    const own = await listOwnTokens(tx, { organizationId, person, now: createdAt });
+    if (own.length >= most) return null;
+    const stored = await insertToken(tx, token);
+    if (!stored?.isNew) throw new Error("a random token already exists");
+    await logChange(tx, stored.token, createdAt, origin);
+    return stored.token;
+  });
+}
+
 /** Revokes a token as {@linkcode revokeToken}, in a transaction of its own, and logs it. */
 export async function revokeStoredToken(
   sql: Database["sql"],

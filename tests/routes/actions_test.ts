@@ -553,6 +553,21 @@ describeWithDatabase("what people who are signed in do", (database) => {
     assert.equal(long.status, 400);
   });
 
+  it("lets a person have ten tokens, also if several are asked for at once", async () => {
+    const app = appWith();
+    const cookie = await cookieOf({ name: "hurried" });
+    for (let count = 0; count < 9; count++) {
+      assert.equal((await send(app, "/tokens", {}, cookie)).status, 200);
+    }
+    const form_token = await formTokenOf(app, cookie);
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => post(app, "/tokens", { form_token }, { cookie, ...OWN })),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
+    const { text } = await get(app, "/tokens", { cookie });
+    assert.equal(text.match(/aria-label="Revoke /g)?.length, 10);
+  });
+
   it("shows names that are HTML as text", async () => {
     const app = appWith();
     const cookie = await cookieOf({ name: "<img src=x onerror=alert(1)>" });

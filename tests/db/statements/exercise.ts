@@ -38,6 +38,7 @@ import {
   listOwnTokens,
   recordTokenUses,
   revokeToken,
+  storeOwnToken,
 } from "../../../db/admin/tokens.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { loadTarget } from "../../../db/admin/webhook_deliveries.ts";
@@ -307,6 +308,12 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   // What people do on the pages.
   const of = { organizationId, person: "https://login.example ada" };
   await listOwnTokens(sql, { ...of, now: NOON });
+  const { type, hash: ownHash, prefix: tokenPrefix } = makeToken("api_token");
+  const own = { ...of, type, hash: ownHash, tokenPrefix, label: "Ada", createdAt: NOON };
+  const made = { ...own, expiresAt: NOON + 86_400, most: 1 };
+  const origin = { author: "Ada", command: "token create" };
+  assert.ok(await storeOwnToken(sql, made, origin));
+  assert.equal(await storeOwnToken(sql, made, origin), null);
   assert.equal(await revokeToken(sql, { apiTokenId: id, revokedAt: NOON, of }), null);
   await program.run(`token revoke ${id}`);
   await program.run(`token revoke ${id}`);
