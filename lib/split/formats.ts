@@ -36,9 +36,8 @@ const ARGUMENTS: Record<
   jest: { file: (names) => ["--runTestsByPath", ...PATHS(names)] },
   vitest: { file: PATHS },
   rspec: { file: PATHS, test: PATHS },
-  // Files are packages.
   go: {
-    file: PATHS,
+    file: (names) => PATHS([...new Set(names.map(packageOf))]),
     test: (
       names,
     ) => [
@@ -81,6 +80,14 @@ export function formatShare(
     );
   }
   return names.length === 0 ? "" : `${toArguments(names).join(" ")}\n`;
+}
+
+/** The package of a source file of Go, as its folder: `go test` takes no files of several. A package is itself. */
+function packageOf(name: string): string {
+  const path = name.replaceAll("\\", "/");
+  if (!path.endsWith(".go")) return name;
+  const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0)) || ".";
+  return /^(?:\/|\.{1,2}(?:\/|$))/.test(folder) ? folder : `./${folder}`;
 }
 
 /** The class in a source file of the JVM: the path below the folder of its language, otherwise its name. */

@@ -553,7 +553,7 @@ describeWithDatabase("what people who are signed in do", (database) => {
     assert.equal(long.status, 400);
   });
 
-  it("lets a person have ten tokens, also if several are asked for at once", async () => {
+  it("lets a person have ten tokens, even if several are asked for at once", async () => {
     const app = appWith();
     const cookie = await cookieOf({ name: "hurried" });
     for (let count = 0; count < 9; count++) {

@@ -12,6 +12,18 @@ describe("a share", () => {
     ["files for rspec", { format: "rspec", by: "file" }, ["a_spec.rb"], "a_spec.rb\n"],
     ["packages for go", { format: "go", by: "file" }, ["./cart", "./list"], "./cart ./list\n"],
     [
+      "the packages of files for go",
+      { format: "go", by: "file" },
+      [
+        "cart/a_test.go",
+        "./cart/b_test.go",
+        "main_test.go",
+        "./main_test.go",
+        "github.com/acme/list",
+      ],
+      "./cart . github.com/acme/list\n",
+    ],
+    [
       "tests for go",
       { format: "go", by: "test" },
       ["TestA", "Test.B"],
