@@ -64,8 +64,13 @@ export interface PackedUpload {
 
 /** What an uploader says outright. */
 interface Given extends RunValues {
-  /** The repository is a parameter: it takes precedence over the archive and CI. */
-  hasParameter: boolean;
+  /** The repository that the archive and CI may not contradict; `null` with a token that names it. */
+  expected: ExpectedRepository | null;
+}
+
+interface ExpectedRepository {
+  name: string;
+  place: "address" | "parameter";
 }
 
 /** Files that were received one by one. */
@@ -137,7 +142,8 @@ function givenBy(
   }
   const { given } = read;
   const named = given.repo && formatRepositoryName(given.repo);
-  checkRepository(repo, named, "the parameter");
+  const ofPath = repo && { name: formatRepositoryName(repo), place: "address" } as const;
+  checkRepository(ofPath, named, "the parameter");
   if (claims && named && !isSameName(named, formatRepositoryName(claims.repository))) {
     const own = quote(formatRepositoryName(claims.repository));
     throw new UploadError(400, {
@@ -147,19 +153,23 @@ function givenBy(
   return {
     ...given,
     repo: claims?.repository ?? given.repo ?? repo ?? undefined,
-    hasParameter: claims !== undefined || given.repo !== undefined,
+    expected: claims ? null : named ? { name: named, place: "parameter" } : ofPath,
   };
 }
 
-/** @throws {UploadError} when the path names another repository */
-function checkRepository(repo: RepositoryName | null, named: string | undefined, source: string) {
-  const inPath = repo && formatRepositoryName(repo);
-  if (!inPath || !named || named === "/" || isSameName(named, inPath)) return;
+/** @throws {UploadError} when a source names another repository than is expected */
+function checkRepository(
+  expected: ExpectedRepository | null,
+  named: string | undefined,
+  source: string,
+): void {
+  if (!expected || !named || named === "/" || isSameName(named, expected.name)) return;
   // A forge may live below a path of its host.
-  if (caseKey(named).endsWith(`/${caseKey(inPath)}`)) return;
+  if (caseKey(named).endsWith(`/${caseKey(expected.name)}`)) return;
+  const { name, place } = expected;
   throw new UploadError(400, {
     repository: [
-      `${source} belongs to ${quote(named)}: expected ${quote(inPath)}, as in the address`,
+      `${source} belongs to ${quote(named)}: expected ${quote(name)}, as in the ${place}`,
     ],
   });
 }
@@ -214,7 +224,7 @@ async function packFiles(
 async function contentsOfFiles(
   handle: number,
   { files: received, ci: ciOfClient, given: ofClient }: ReceivedFiles,
-  { repo, claims, now, organization }: UploadToPack,
+  { claims, now, organization }: UploadToPack,
 ): Promise<UploadContents> {
   const ci = claimedCi(claims, ciOfClient);
   const run = readCiLines(ci);
@@ -222,7 +232,7 @@ async function contentsOfFiles(
     ...ofClient,
     commit: ofClient.commit ?? (run?.commit ? undefined : claims?.commit),
   };
-  if (!given.hasParameter) checkRepository(repo, run?.repository, "ci");
+  checkRepository(given.expected, run?.repository, "ci");
   const missing = {
     ...given.commit === undefined && !run?.commit &&
       { commit: ["missing commit: expected 7 to 64 hex digits"] },
@@ -314,7 +324,7 @@ function pathOf({ part, name }: FormFile): string {
 
 /** The archive with the parameters, the organization, and only the files that are read. */
 async function contentsOfArchive(path: string, upload: UploadToPack): Promise<UploadContents> {
-  const { repo, claims, now, organization } = upload;
+  const { claims, now, organization } = upload;
   const ofClient = givenBy(upload);
   const source = { ...fileSource(path), name: "archive" };
   const { name } = source;
@@ -326,14 +336,9 @@ async function contentsOfArchive(path: string, upload: UploadToPack): Promise<Up
   const run = readCiLines(ci);
   const otherwise = metadata?.commit || run?.commit ? undefined : claims?.commit;
   const given = { ...ofClient, commit: ofClient.commit ?? otherwise };
-  if (!given.hasParameter) {
-    checkRepository(
-      repo,
-      metadata ? repositoryIn(metadata.repository, metadata) : "",
-      "the archive",
-    );
-    checkRepository(repo, metadata?.repository ? "" : run?.repository, "ci");
-  }
+  const ofArchive = metadata ? repositoryIn(metadata.repository, metadata) : "";
+  checkRepository(given.expected, ofArchive, "the archive");
+  checkRepository(given.expected, metadata?.repository ? "" : run?.repository, "ci");
   const options = { archive: name, given, ci, now, recordedAt: now, onNote };
   const facts = withClaims(checkFound(parseFacts(metadata, options)), claims, onNote);
   const ordinals = new Set([...reports, ...coverage].map(({ ordinal }) => ordinal));

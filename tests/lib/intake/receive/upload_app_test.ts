@@ -483,6 +483,52 @@ describeWithDatabase("an upload", (database) => {
     assert.equal(empty.status, 202, await empty.text());
   });
 
+  it("a path or a parameter that contradicts what else says the repository is refused", async () => {
+    const lines = `GITHUB_ACTIONS=true\nGITHUB_REPOSITORY=acme/q\nGITHUB_SHA=${SHA}\n`;
+    const form = (...fields: [name: string, value: string][]) => {
+      const body = formOf([["report", "a.xml", JUNIT], ["ci", "ci", lines]]);
+      for (const [name, value] of fields) body.append(name, value);
+      return body;
+    };
+    const archive = await archiveOf([
+      ["buildpulse.yml", `:commit: ${SHA}\n:repo_name_with_owner: acme/q\n:branch: main\n`],
+      ["test_results/a.xml", JUNIT],
+    ]);
+    const ciOnly = await archiveOf([["ci.env", lines], ["test-results/a.xml", JUNIT]]);
+    const [other, own] = ["repository=acme%2Fother", "repository=Acme%2FQ"];
+    for (
+      const [path, body, message] of [
+        [
+          "/acme/other",
+          form(),
+          /^ci belongs to "acme\/q": expected "acme\/other", as in the address$/,
+        ],
+        [
+          `?${other}`,
+          form(),
+          /^ci belongs to "acme\/q": expected "acme\/other", as in the parameter$/,
+        ],
+        [
+          "",
+          form(["repository", "acme/other"]),
+          /^ci belongs to "acme\/q": .*, as in the parameter$/,
+        ],
+        [`/acme/other?${other}`, form(), /^ci belongs to "acme\/q": expected "acme\/other"/],
+        [`/acme/q?${other}`, form(), /^the parameter belongs to "acme\/other": expected "acme\/q"/],
+        [`?${other}`, archive, /^the archive belongs to "acme\/q": expected "acme\/other"/],
+        [`?${other}`, ciOnly, /^ci belongs to "acme\/q": expected "acme\/other"/],
+      ] as const
+    ) {
+      await refused(await receiver.send(`/upload${path}`, token, { body }), 400, {
+        repository: message,
+      });
+    }
+    for (const body of [form(), archive, ciOnly]) {
+      const response = await receiver.send(`/upload?${own}`, token, { body });
+      assert.equal(response.status, 202, await response.text());
+    }
+  });
+
   it("a broken file is refused with its name, the line and what was expected", async () => {
     const path = `/upload/acme/shop?commit=${SHA}`;
     const send = (body: BodyInit) => receiver.send(path, token, { body });
