@@ -9,7 +9,7 @@ import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { type LastAttempts, loadLastAttempts } from "./last_attempts.ts";
 import { buildKeyOf, hasGaps, isFailedWithoutTest, isOfBuild, isSelected } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
-import { loadUnclearBuilds } from "./unclear_builds.ts";
+import { loadBuildsNotWhole } from "./builds_not_whole.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
@@ -38,8 +38,8 @@ export interface BuildRow {
   /** Whether a command that ran its tests failed, although no test did, and was not run again since. */
   failedWithoutTest: boolean;
   /**
-   * Whether reports of it hide tests or failures, and were not run again as a whole since, or the outcome of a test is
-   * unknown.
+   * Whether reports of it hide tests or failures, and were not run again as a whole since, the outcome of a test is
+   * unknown, or a shard is missing that others announce.
    */
   hasGaps: boolean;
   /** Whether a test passed or failed in it. */
@@ -84,13 +84,13 @@ export async function loadBuilds(
   const uploads = rows.flatMap(({ submissionIds, buildUrl }) =>
     submissionIds.map((submissionId) => ({ submissionId, buildUrl }))
   );
-  const [failures, withGaps, unclear] = await Promise.all([
+  const [failures, withGaps, notWhole] = await Promise.all([
     selectFailures(tx, {
       repositoryId,
       submissionIds: uploads.map(({ submissionId }) => submissionId),
     }),
     loadBuildsWithGaps(tx, repositoryId, rows),
-    loadUnclearBuilds(tx, { repositoryId, uploads }),
+    loadBuildsNotWhole(tx, { repositoryId, uploads }),
   ]);
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
@@ -103,7 +103,7 @@ export async function loadBuilds(
         standing: attempts.standing.get(build),
       }),
       hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)) ||
-        unclear.has(build),
+        notWhole.has(build),
     };
   });
   return { count, builds };

@@ -11,7 +11,7 @@ import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
 import { loadBaseHistory, loadTestStates } from "../../db/read/test_states.ts";
-import { loadUnclearBuilds } from "../../db/read/unclear_builds.ts";
+import { loadBuildsNotWhole } from "../../db/read/builds_not_whole.ts";
 import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import {
   buildKey,
@@ -119,9 +119,9 @@ export const repositoryPage = definePage({
       ...causes.flatMap(({ tests }) => tests),
       ...namedStates(states),
     ];
-    const [names, unclear] = await Promise.all([
+    const [names, notWhole] = await Promise.all([
       load(loadTestNames, { testIds }),
-      load(loadUnclearBuilds, { uploads: recent.submissions }),
+      load(loadBuildsNotWhole, { uploads: recent.submissions }),
     ]);
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, days, firstDay, overview, names };
@@ -145,7 +145,7 @@ ${costTable(costs, together, page)}</section>${
         together.count > 0 && groupTable(together, page)
       }</div>
 <h2>Recent builds</h2>
-${await buildTable(recent.submissions, { failures, attempts, unclear }, page)}
+${await buildTable(recent.submissions, { failures, attempts, notWhole }, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
 <h2>New flaky tests since ${formatDay(firstDay)}</h2>
 ${newTable(newTests, page)}
@@ -324,11 +324,11 @@ ${table("Causes that hit several tests", columns, rows)}`;
 
 async function buildTable(
   submissions: readonly SubmissionRow[],
-  { failures, attempts, unclear }: {
+  { failures, attempts, notWhole }: {
     failures: FailuresOfRepository;
     attempts: LastAttempts;
     /** Keys of builds. */
-    unclear: ReadonlySet<string>;
+    notWhole: ReadonlySet<string>;
   },
   page: RepositoryPage,
 ): Promise<Markup> {
@@ -353,7 +353,7 @@ async function buildTable(
     return outcomeOf(parts, {
       flakyCount: counts.flakyTestCount,
       failedCount: counts.failedTestCount,
-      isUnclear: unclear.has(build),
+      isNotWhole: notWhole.has(build),
     });
   };
   return table(
@@ -378,14 +378,14 @@ const NONE_FAILED: FailedTests = { flaky: NONE, others: NONE };
 
 function outcomeOf(
   parts: readonly SubmissionRow[],
-  { isUnclear, ...counts }: { flakyCount: number; failedCount: number; isUnclear: boolean },
+  { isNotWhole, ...counts }: { flakyCount: number; failedCount: number; isNotWhole: boolean },
 ): Content {
   const unfinished = parts.find(({ status }) => status !== "processed");
   return buildOutcome({
     status: unfinished?.status ?? "processed",
     ...counts,
     failedWithoutTest: redUploads(parts).length > 0,
-    hasGaps: isUnclear || uploadsWithGaps(parts).length > 0,
+    hasGaps: isNotWhole || uploadsWithGaps(parts).length > 0,
     hasRun: parts.some(({ ranTestCount, testResultCount }) =>
       (ranTestCount ?? testResultCount) > 0
     ),
