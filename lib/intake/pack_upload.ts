@@ -32,7 +32,8 @@ import { formatPathPrefixes, parsePathPrefixes } from "../report/path_prefix.ts"
 import { UploadNotes } from "./upload_notes.ts";
 import { type FormFile, readForm } from "./form.ts";
 import { UploadError } from "./upload_error.ts";
-import { contradictions, readUploadParameters } from "./upload_parameters.ts";
+import { meaningOf, readUploadParameters, UPLOAD_PARAMETERS } from "./upload_parameters.ts";
+import { contradictions } from "../http/request/parse_values.ts";
 
 /** An upload on disk. */
 export interface UploadToPack {
@@ -135,9 +136,13 @@ function givenBy(
   fields: URLSearchParams = new URLSearchParams(),
 ): Given {
   const address = new URLSearchParams(parameters);
-  const errors = contradictions(address, fields, now);
+  const errors = contradictions(UPLOAD_PARAMETERS, {
+    address,
+    fields,
+    meaning: (name, text) => meaningOf(name, text, now),
+  });
   const read = readUploadParameters(new URLSearchParams([...address, ...fields]), now);
-  if (read.errors || Object.keys(errors).length > 0) {
+  if (read.errors || errors) {
     throw new UploadError(400, { ...read.errors, ...errors });
   }
   const { given } = read;

@@ -7,7 +7,6 @@ import { parseRepositoryName } from "../base/repository_name.ts";
 import { parseTimestamp } from "../base/time.ts";
 import type { ParameterErrors } from "../http/request/errors.ts";
 import { readPathPrefix } from "../report/path_prefix.ts";
-import { excerpt } from "../report/report_error.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
   readExitCode,
@@ -54,30 +53,8 @@ export function readUploadParameters(
   return { given: { ...rest, repo, buildUrl, exitCode, pathPrefix, recordedAt } };
 }
 
-/**
- * The errors of fields that say something else than the address, or than another field. As of all addresses, the
- * first of a repeated parameter counts.
- */
-export function contradictions(
-  address: URLSearchParams,
-  fields: URLSearchParams,
-  now: number,
-): ParameterErrors {
-  const errors: ParameterErrors = {};
-  for (const name of UPLOAD_PARAMETERS) {
-    const [first, ...others] = [
-      { text: address.get(name)?.trim() ?? "", place: "address" },
-      ...fields.getAll(name).map((text) => ({ text: text.trim(), place: "form" })),
-    ].filter(({ text }) => text !== "").map(({ text, place }) => {
-      const value = name === "branch" ? branchNamed(text) : text;
-      return {
-        said: `${excerpt(text)} in the ${place}`,
-        value: JSON.stringify(readUploadParameters(new URLSearchParams([[name, value]]), now)),
-      };
-    });
-    const other = others.find(({ value }) => value !== first?.value);
-    if (!first || !other) continue;
-    errors[name] = [`${first.said}, ${other.said}: expected one of them`];
-  }
-  return errors;
+/** What a value of a parameter says, however it is spelled. */
+export function meaningOf(name: string, text: string, now: number): string {
+  const value = name === "branch" ? branchNamed(text) : text;
+  return JSON.stringify(readUploadParameters(new URLSearchParams([[name, value]]), now));
 }

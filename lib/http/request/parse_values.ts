@@ -1,7 +1,7 @@
 // Tests: tests/lib/intake/receive/change_quarantine_test.ts
 import * as v from "valibot";
 import type { ParameterErrors } from "./errors.ts";
-import { shorten } from "../../report/report_error.ts";
+import { excerpt, shorten } from "../../report/report_error.ts";
 
 /**
  * Parses the parameters of a request, or returns the errors of all that are unknown or invalid. Empty
@@ -19,11 +19,45 @@ export function parseValues<Entries extends v.ObjectEntries>(
   const raw = Object.fromEntries(
     known.map((name) => [
       name,
-      parameters.getAll(name).map((text) => text.trim()).find((text) => text !== ""),
+      textsOf(parameters, name)[0],
     ]),
   );
   const { success, output, issues } = v.safeParse(schema, raw);
   if (success && unknown.length === 0) return { values: output };
   const nested = success ? {} : v.flatten(issues).nested as ParameterErrors;
   return { errors: { ...Object.fromEntries(unknown), ...nested } };
+}
+
+/**
+ * The errors of fields of a form that say something else than the address, or than another field; `null` without
+ * any. As of all addresses, the first of a repeated parameter counts.
+ *
+ * @param options.meaning what a value says, however it is spelled
+ */
+export function contradictions(
+  names: readonly string[],
+  { address, fields, meaning }: {
+    address: URLSearchParams;
+    fields: URLSearchParams;
+    meaning(name: string, text: string): string;
+  },
+): ParameterErrors | null {
+  const errors: ParameterErrors = {};
+  for (const name of names) {
+    const [first, ...others] = [
+      ...textsOf(address, name).slice(0, 1).map((text) => ({ text, place: "address" })),
+      ...textsOf(fields, name).map((text) => ({ text, place: "form" })),
+    ];
+    const other = first &&
+      others.find(({ text }) => meaning(name, text) !== meaning(name, first.text));
+    if (!other) continue;
+    const [one, two] = [first, other].map(({ text, place }) => `${excerpt(text)} in the ${place}`);
+    errors[name] = [`${one}, ${two}: expected one of them`];
+  }
+  return Object.keys(errors).length > 0 ? errors : null;
+}
+
+/** What a parameter says, without what is empty. */
+function textsOf(parameters: URLSearchParams, name: string): string[] {
+  return parameters.getAll(name).map((text) => text.trim()).filter((text) => text !== "");
 }

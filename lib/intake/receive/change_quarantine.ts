@@ -15,8 +15,13 @@ import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
-import { badRequest, jsonResponse, notFound } from "../../http/request/errors.ts";
-import { parseValues } from "../../http/request/parse_values.ts";
+import {
+  badRequest,
+  jsonResponse,
+  notFound,
+  type ParameterErrors,
+} from "../../http/request/errors.ts";
+import { contradictions, parseValues } from "../../http/request/parse_values.ts";
 import { readEnvironments } from "../upload_values.ts";
 import { type BodyLimits, receiveText } from "./receive_body.ts";
 
@@ -57,7 +62,7 @@ export async function changeQuarantine(
   const { request, rest, caller, hash, now } = given;
   const isRemoval = rest !== null;
   if (!isForm(request)) return badRequest({ body: [EXPECTED_FORM] });
-  const parameters = await readParameters(given, limits);
+  const { parameters, errors } = await readParameters(given, limits);
   const origin = {
     author: `token ${caller.tokenId}${caller.label === null ? "" : ` (${caller.label})`}`,
     command: `quarantine ${isRemoval ? "remove" : "add"}`,
@@ -83,7 +88,7 @@ export async function changeQuarantine(
     const id = v.safeParse(testIdentifier, rest);
     if (!id.success) return notFound();
     const read = parseValues(REMOVAL, parameters);
-    if (read.errors) return badRequest(read.errors);
+    if (read.errors || errors) return badRequest({ ...read.errors, ...errors });
     const { by = null, reason = null } = read.values;
     return await change(id.output, async (tx, test) => {
       const removal = { removedAt: now, removedBy: by, reason };
@@ -94,7 +99,7 @@ export async function changeQuarantine(
   }
 
   const read = parseValues(ADDITION, parameters);
-  if (read.errors) return badRequest(read.errors);
+  if (read.errors || errors) return badRequest({ ...read.errors, ...errors });
   const { test: id, ...values } = read.values;
   const made = newEntry(values, now);
   if ("wrongEnd" in made) return badRequest({ expires: [made.wrongEnd] });
@@ -123,15 +128,21 @@ function isForm(request: Request): boolean {
   return ["", "application/x-www-form-urlencoded"].includes(type.trim().toLowerCase());
 }
 
-/** The parameters of the address and, for curl's `-d`, of a form. */
+/** The parameters of the address and, for curl's `-d`, of a form; and the errors of those that contradict each other. */
 async function readParameters(
-  { request, search }: QuarantineRequest,
+  { request, rest, search }: QuarantineRequest,
   limits: BodyLimits,
-): Promise<URLSearchParams> {
+): Promise<{ parameters: URLSearchParams; errors: ParameterErrors | null }> {
   const form = await receiveText(request, {
     ...limits,
     maxBytes: MAX_FORM_BYTES,
     advice: "expected a shorter reason",
   });
-  return new URLSearchParams([...search, ...new URLSearchParams(form)]);
+  const fields = new URLSearchParams(form);
+  const errors = contradictions(Object.keys((rest === null ? ADDITION : REMOVAL).entries), {
+    address: search,
+    fields,
+    meaning: (name, text) => name === "test" ? text.toLowerCase() : text,
+  });
+  return { parameters: new URLSearchParams([...search, ...fields]), errors };
 }

@@ -129,6 +129,42 @@ describeWithDatabase("quarantine over HTTP", (database) => {
     assert.equal(await version(), before + 1);
   });
 
+  it("what the form and the address say differently is refused with both, and changes nothing", async () => {
+    const [one, other] = [await newTest(), await newTest()];
+    const say = (address: string, fields: Record<string, string> | [string, string][]) => {
+      const [method, path] = address.split(" ");
+      return send(method!, `/quarantine/acme/shop${path}`, { body: new URLSearchParams(fields) });
+    };
+    const expected = "expected one of them";
+    for (
+      const [address, fields, errors] of [
+        [`POST ?test=${one}`, { test: other }, {
+          test: [`"${one}" in the address, "${other}" in the form: ${expected}`],
+        }],
+        [`POST ?test=${one}&expires=400d&reason=races`, { expires: "1d", reason: "slow" }, {
+          expires: [`"400d" in the address, "1d" in the form: ${expected}`],
+          reason: [`"races" in the address, "slow" in the form: ${expected}`],
+        }],
+        [`POST ?owner=ada&owner=eve`, { test: "x", owner: "eve" }, {
+          test: ['invalid test id "x": expected 24 hex digits'],
+          owner: [`"ada" in the address, "eve" in the form: ${expected}`],
+        }],
+        ["POST ", [["test", one], ["by", "ada"], ["by", "eve"]], {
+          by: [`"ada" in the form, "eve" in the form: ${expected}`],
+        }],
+        [`DELETE /${one}?by=ada`, { by: "eve" }, {
+          by: [`"ada" in the address, "eve" in the form: ${expected}`],
+        }],
+      ] as [string, Record<string, string> | [string, string][], Record<string, string[]>][]
+    ) {
+      assert.deepEqual(await say(address, fields), [400, { errors }], address);
+    }
+    assert.equal((await cli(`quarantine log --org acme --test ${one}`)).stdout, "");
+    const alike = { test: one.toUpperCase(), reason: "races", owner: "ada" };
+    const [status] = await say(`POST ?test=${one}&reason=races&owner=&by=`, alike);
+    assert.equal(status, 200);
+  });
+
   it("a second entry of a test changes its reason, owner and end only", async () => {
     const test = await newTest();
     await post({ test, by: "ada", reason: "first", expires: "1d" });
