@@ -28,7 +28,10 @@ const expansions = {
   ),
 };
 
-const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions }));
+/** Of quarantined tests. */
+const limit = { quarantine_environment: v.optional(v.nullable(v.string())) };
+
+const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions, ...limit }));
 
 const failingRuns = v.nullable(v.record(v.string(), v.unknown()));
 
@@ -46,6 +49,7 @@ const shownTests = v.array(v.object({
   id: v.string(),
   ...testEntries,
   ...v.partial(v.object(expansions)).entries,
+  ...limit,
   state: v.optional(v.string()),
   rate: v.optional(v.nullable(v.number())),
   failing_runs: v.optional(failingRuns),
@@ -133,7 +137,7 @@ export const findFlakyTests = defineTool({
         repository,
         q: searchQuery({ search, tags, since }),
         quarantine: quarantined,
-        include: Object.keys(expansions).join(","),
+        include: Object.keys(quarantined ? { ...expansions, ...limit } : expansions).join(","),
       },
       notFound: unknownRepository(repository ?? ""),
     }, page({ tests }));

@@ -56,6 +56,7 @@ const test = v.object({
   quarantine_reason: v.nullable(v.string()),
   quarantine_owner: v.nullable(v.string()),
   quarantine_expires_at: v.nullable(v.string()),
+  quarantine_environment: described(v.nullable(v.string()), "null: all"),
   disruptiveness_ratio: v.number(),
   nondeterministic_negative_result_count: integer(""),
   nondeterminism_first_recorded_at: v.nullable(v.string()),

@@ -33,7 +33,8 @@ describe("find_flaky_tests", () => {
       after: "b2Zmc2V0OjI1",
     });
     assert.ok(!isError);
-    const { include: _, ...query } = Object.fromEntries(queryOf(api));
+    const { include, ...query } = Object.fromEntries(queryOf(api));
+    assert.match(include!, /,quarantine_environment$/);
     assert.deepEqual(query, {
       repository: "acme/web",
       q: "cart last-seen:<2026-02-01 tags:linux,a:b last-seen:>=2026-01-20",
@@ -42,6 +43,15 @@ describe("find_flaky_tests", () => {
       limit: "100",
       after: "b2Zmc2V0OjI1",
     });
+  });
+
+  it("says to which environments a quarantine is limited", async () => {
+    const page = flakyPage();
+    const [test] = page.tests as object[];
+    const limited = { ...test, quarantine_environment: "Windows*" };
+    const { call } = await over(() => Response.json({ ...page, tests: [limited] }));
+    const { data } = await call("find_flaky_tests", { quarantined: true });
+    assert.equal(data.tests[0].quarantine_environment, "Windows*");
   });
 
   it("returns the fields of the API and the cursor of the next page", async () => {

@@ -23,6 +23,7 @@ const DETAILS = {
   quarantine_reason: null,
   quarantine_owner: "sam",
   quarantine_expires_at: null,
+  quarantine_environment: "Windows*",
   disruptiveness_ratio: 0.333,
   nondeterministic_negative_result_count: 1,
   disruption_count: 1,
