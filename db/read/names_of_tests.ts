@@ -6,6 +6,8 @@ import { ownersOf } from "./owners.ts";
 
 interface NamedTest extends TestIdentity {
   isQuarantined: boolean;
+  /** Patterns of the environments that its quarantine is limited to; `null` for all. */
+  quarantineEnvironment: string | null;
   /** Tags that name an owner, such as `owner:@acme/web`, sorted. */
   ownerTags: string[];
 }
@@ -34,6 +36,7 @@ export async function loadTestNames(
       ) n)
     select t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
       q.test_no is not null as "isQuarantined",
+      q.quarantine_environment as "quarantineEnvironment",
       array_to_json(array(
         select o.tag from owned o where o.tests @> t.test_no order by o.tag collate "C"
       )) as "ownerTags"

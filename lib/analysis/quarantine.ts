@@ -59,6 +59,22 @@ export function coversEnvironment(
     matchesPatterns(environment, parsePatterns(quarantineEnvironment, "environment"));
 }
 
+/**
+ * `in Windows* only`: the environments that an entry is limited to; `""` without a limit. Whatever says that a test is
+ * quarantined says this too: elsewhere its failures are not excused.
+ *
+ * @param environment patterns, separated by commas
+ * @param code marks them as text of others, where that has a markup
+ */
+export function sayLimit(environment: string | null, code = (text: string) => text): string {
+  return environment === null ? "" : `in ${code(environment)} only`;
+}
+
+/** `quarantined`, `quarantined in Windows* only`: a label of a test, with {@linkcode sayLimit}. */
+export function sayQuarantined(environment: string | null): string {
+  return environment === null ? "quarantined" : `quarantined ${sayLimit(environment)}`;
+}
+
 /** The entry unless it has ended at `now`, in seconds since 1970. SQL: `isActive`. */
 export function activeQuarantine(entry: Quarantine | null, now: number): Quarantine | null {
   if (entry === null) return null;

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { type FlakyFailures, loadFlakyFailures } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import type { Quarantine } from "../../lib/analysis/quarantine.ts";
+import { type Quarantine, sayLimit } from "../../lib/analysis/quarantine.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
@@ -272,8 +272,7 @@ function testTable(
   const rows = list.map(({ tests: [test, ...others], buildCount, groupedBy }) => {
     const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
-    const where = quarantine?.quarantineEnvironment &&
-      `, in ${quarantine.quarantineEnvironment} only`;
+    const limit = sayLimit(quarantine?.quarantineEnvironment ?? null);
     const reason = quarantine?.quarantineReason && `: ${quarantine.quarantineReason}`;
     const end = quarantine?.quarantineOwner
       ? markup`Owner: ${link.owner(quarantine.quarantineOwner)}; end`
@@ -308,7 +307,9 @@ function testTable(
         : line,
       markup`<small class="narrow">${repository}</small>`,
       quarantine &&
-      markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${where}${reason}.
+      markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${
+        limit && `, ${limit}`
+      }${reason}.
 ${end}: ${at(quarantine.quarantineExpiresAt)}.${
         others.some((other) => !isSameEntry(other.quarantine, quarantine)) &&
         " The others have other entries."

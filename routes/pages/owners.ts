@@ -4,6 +4,7 @@ import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadOwners } from "../../db/read/owners.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { sortTests } from "../../lib/analysis/order.ts";
+import { sayLimit } from "../../lib/analysis/quarantine.ts";
 import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatPercent } from "../../lib/badge/percentage.ts";
@@ -290,13 +291,17 @@ function moreTests(count: number, all: Markup): Markup | false {
 }
 
 function quarantineTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
-  const rows = tests.slice(0, MAX_ROWS).map((test) => [
-    page.link.test(test.id, test),
-    page.link.repository(repositoryOf(test, page)),
-    test.quarantine!.quarantineReason ?? "",
-    page.at(test.quarantine!.quarantinedAt),
-    page.at(test.quarantine!.quarantineExpiresAt),
-  ]);
+  const rows = tests.slice(0, MAX_ROWS).map((test) => {
+    const entry = test.quarantine!;
+    const limit = sayLimit(entry.quarantineEnvironment);
+    return [
+      [page.link.test(test.id, test), limit && markup` <small>${limit}</small>`],
+      page.link.repository(repositoryOf(test, page)),
+      entry.quarantineReason ?? "",
+      page.at(entry.quarantinedAt),
+      page.at(entry.quarantineExpiresAt),
+    ];
+  });
   const columns = [
     "Test|name",
     "Repository|nowrap",

@@ -2,7 +2,7 @@
 /** What the page of a test says about its quarantine, with the commands that begin or end it. */
 import type { TestDetails } from "../../db/read/details_of_test.ts";
 import type { RepositoryDetails } from "../../db/read/repositories.ts";
-import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
+import { type Quarantine, type QuarantineEvent, sayLimit } from "../../lib/analysis/quarantine.ts";
 import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { shellWord } from "../../lib/base/quote.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
@@ -23,9 +23,12 @@ export function quarantineSection(log: readonly QuarantineEvent[], page: TestPag
   const { test, at, link } = page;
   const { quarantine: entry } = test;
   const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
-  const where = entry?.quarantineEnvironment && `, in ${entry.quarantineEnvironment} only`;
+  const limitOf = ({ quarantineEnvironment }: Pick<Quarantine, "quarantineEnvironment">) =>
+    quarantineEnvironment !== null && `, ${sayLimit(quarantineEnvironment)}`;
   const state = entry
-    ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${where}${reason}.
+    ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${
+      limitOf(entry)
+    }${reason}.
 Owner: <b>${
       entry.quarantineOwner === null ? "none" : link.owner(entry.quarantineOwner)
     }</b>; end: ${at(entry.quarantineExpiresAt)}. ${!page.editor && "To end it now:"}</p>`
@@ -35,8 +38,8 @@ Owner: <b>${
     }</p>`;
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
-      event.quarantineReason && `: ${event.quarantineReason}`
-    }</li>`
+      limitOf(event)
+    }${event.quarantineReason && `: ${event.quarantineReason}`}</li>`
   );
   const shownLog = events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`;
   if (page.editor) {

@@ -21,6 +21,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
+import { sayQuarantined } from "../../lib/analysis/quarantine.ts";
 import { redUploads, uploadsWithGaps } from "../../lib/analysis/build_outcome.ts";
 import { FAIL_HOW, type GroupedBy } from "../../lib/evidence/groups.ts";
 import { BAD_STATES } from "../../lib/evidence/states.ts";
@@ -231,7 +232,7 @@ function costTable(
     const [first] = tests as [typeof tests[0]];
     const tags = [
       ...first.ownerTags.map(page.link.tag),
-      ...first.isQuarantined ? [label("quarantined")] : [],
+      ...first.isQuarantined ? [label(sayQuarantined(first.quarantineEnvironment))] : [],
     ].map((tag) => markup`${tag} `);
     // The days of the range begin with a whole one, its failures at this time of day.
     const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));

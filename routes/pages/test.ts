@@ -15,6 +15,7 @@ import {
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
 import { sayMessage } from "../../lib/analysis/cause_details.ts";
+import { sayLimit } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths } from "../../lib/analysis/tracked_test.ts";
 import { shortCommit } from "../../lib/base/commit.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
@@ -168,6 +169,7 @@ function testFigures(
 ): Markup {
   const { at, test } = page;
   const { quarantine: entry, disruptionCount, firstDisruptionAt, latestDisruption } = test;
+  const limit = sayLimit(entry?.quarantineEnvironment ?? null);
   const totals = totalsOf(submissions);
   const share = disruptivenessThousandths({ ...totals, disruptionCount });
   const counted = plural(totals.countedResultCount, "result");
@@ -183,7 +185,9 @@ function testFigures(
       "Quarantined",
       entry ? at(entry.quarantinedAt) : "no",
       entry
-        ? markup`until ${at(entry.quarantineExpiresAt)}, <a href="#quarantine">end it</a>`
+        ? markup`${limit && `${limit}, `}until ${
+          at(entry.quarantineExpiresAt)
+        }, <a href="#quarantine">end it</a>`
         : markup`<a href="#quarantine">quarantine it</a>`,
     ],
   );

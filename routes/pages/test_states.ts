@@ -1,6 +1,7 @@
 // Tests: tests/routes/test_states_test.ts
 /** The tests of a repository that are broken, or fail now and then without being run again. */
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
+import { sayQuarantined } from "../../lib/analysis/quarantine.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import type { Base } from "../../lib/evidence/base_branch.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
@@ -18,7 +19,7 @@ type States = Awaited<ReturnType<typeof loadTestStates>>;
 type StatesPage = PageRequest & {
   overview: { url: string };
   /** Of the tests of {@linkcode namedStates}, by id. */
-  names: ReadonlyMap<string, { isQuarantined: boolean }>;
+  names: ReadonlyMap<string, { isQuarantined: boolean; quarantineEnvironment: string | null }>;
 };
 
 /** The ids of the tests that the tables name. */
@@ -95,6 +96,7 @@ function stateTable(
 ): Content {
   const rows = tests.slice(0, MAX_ROWS).map((test) => {
     const { id, rate, runs, failures } = test;
+    const named = names.get(id);
     const since = test.since();
     const change = sayChange({ ...test, since }, (seconds) => sayDay(seconds, zone)) ||
       (test.wasAdded() ? "since it was added" : "since the first stored run");
@@ -108,7 +110,8 @@ function stateTable(
     return [
       [
         link.test(id, test),
-        names.get(id)?.isQuarantined === true && [" ", label("quarantined")],
+        named?.isQuarantined === true &&
+        [" ", label(sayQuarantined(named.quarantineEnvironment))],
         onPhone([counts, " ", said]),
       ],
       rate === null ? "–" : `${percent(rate)} %`,

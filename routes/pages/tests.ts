@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { type FoundTest, searchTests } from "../../db/read/search_tests.ts";
+import { sayQuarantined } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatPercent } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
@@ -16,6 +17,7 @@ import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import * as views from "../response_parts.ts";
 import * as schemas from "../schemas.ts";
+import { includedSchemas } from "../test_fields.ts";
 import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
@@ -31,6 +33,7 @@ const foundSchema = schemas.object("FoundTest", {
   repository: schemas.text("owner/name"),
   is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
   disruptiveness_ratio: schemas.ratio,
+  quarantine_environment: includedSchemas.quarantine_environment,
 });
 
 const BATCH_TESTS = 2_000;
@@ -130,6 +133,7 @@ function foundItem(
     repository: formatRepositoryName(test.repository),
     is_quarantined: state !== undefined && state.quarantine !== null,
     disruptiveness_ratio: state ? views.ratio(state) : 0,
+    quarantine_environment: state?.quarantine?.quarantineEnvironment ?? null,
   };
 }
 
@@ -139,5 +143,9 @@ function flakinessOf(test: TrackedTest | undefined, { at }: PageRequest): Conten
   const share = test.disruptionCount > 0 &&
     markup`<small>${formatPercent(disruptivenessThousandths(test))} of its results</small>`;
   if (!test.quarantine) return [label("flaky"), share];
-  return [label("quarantined"), markup`<small>since ${at(test.quarantine.quarantinedAt)}</small>`];
+  const { quarantineEnvironment, quarantinedAt } = test.quarantine;
+  return [
+    label(sayQuarantined(quarantineEnvironment)),
+    markup`<small>since ${at(quarantinedAt)}</small>`,
+  ];
 }

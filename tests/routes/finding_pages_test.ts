@@ -9,6 +9,7 @@ import { type Html, parseHtml } from "./html.ts";
 describeWithDatabase("the pages to find tests", (database) => {
   let acme: Fixture;
   let quietId: string;
+  let twiceId: string;
 
   before(async () => {
     acme = await createFixture(database(), { name: "acme" });
@@ -22,7 +23,8 @@ describeWithDatabase("the pages to find tests", (database) => {
     });
     await acme.upload(web, [{ name: "nobody's" }], { tags: ["owner:ada"], commitOid: "c222222" });
     quietId = idOf(shop, { name: "Quiet 100%" });
-    await quarantine(database(), idOf(shop, { name: "pays twice" }), {
+    twiceId = idOf(shop, { name: "pays twice" });
+    await quarantine(database(), twiceId, {
       quarantineReason: "slow bank",
       quarantineExpiresAt: NOW + 3 * DAY,
       quarantineEnvironment: "Windows*",
@@ -56,7 +58,7 @@ describeWithDatabase("the pages to find tests", (database) => {
     assert.deepEqual(found, [["Quiet 100%", "acme/shop", ""], ["quiet_too", "acme/web", ""]]);
     const states = rows(await read("/tests?q=pays"), "Tests");
     assert.match(states[0]![2]!, /^flaky\s*50 %/);
-    assert.match(states[1]![2]!, /^quarantined/);
+    assert.match(states[1]![2]!, /^quarantined in Windows\* only/);
     const all = await read("/tests");
     assert.match(all.text, /6 tests/);
   });
@@ -132,17 +134,18 @@ describeWithDatabase("the pages to find tests", (database) => {
     const tests = (await read("/tests.ndjson?q=pays&limit=1")).trim().split("\n")
       .map((line) => JSON.parse(line));
     assert.deepEqual(
-      tests.map(({ name, repository, is_quarantined, disruptiveness_ratio: ratio }) => [
-        name,
-        repository,
-        is_quarantined,
-        ratio,
-      ]),
-      [["pays", "acme/shop", false, 0.5], ["pays twice", "acme/shop", true, 0.5]],
+      tests.map(({ id: _, suite: __, class: ___, file: ____, ...test }) => Object.values(test)),
+      [["pays", "acme/shop", false, 0.5, null], [
+        "pays twice",
+        "acme/shop",
+        true,
+        0.5,
+        "Windows*",
+      ]],
     );
     assert.match(
       await read("/tests.csv?q=100%25"),
-      /^id,name,suite,class,file,repository,is_quarantined,disruptiveness_ratio\r\n.*,Quiet 100%,/,
+      /^id,name,suite,class,file,repository,is_quarantined,disruptiveness_ratio,quarantine_environment\r\n.*,Quiet 100%,/,
     );
     const wrong = await acme.get(`/tests.csv?q=${"a+".repeat(10)}a`);
     assert.equal(wrong.status, 400);
@@ -167,6 +170,7 @@ describeWithDatabase("the pages to find tests", (database) => {
     assert.deepEqual(rows(page, "Flaky").map(([name]) => name).sort(), ["pays", "shows"]);
     const [entry] = rows(page, "Quarantined");
     assert.deepEqual(entry!.slice(0, 3), ["pays twice", "acme/shop", "slow bank"]);
+    assert.match(page.all("main")[0]!.text, /pays twice .* in Windows\* only/);
     assert.match((await read("/owners/eve")).text, /nobody's/);
   });
 
@@ -190,6 +194,13 @@ describeWithDatabase("the pages to find tests", (database) => {
     assert.match(text, /Owner: eve; end: never\./);
   });
 
+  it("say on the page of a test to which environments its quarantine is limited", async () => {
+    const { text } = (await read(`/tests/${twiceId}`)).all("main")[0]!;
+    assert.match(text, /Quarantined.* in Windows\* only, until/);
+    assert.match(text, /Quarantined .*, in Windows\* only: slow bank/);
+    assert.match(text, /added.*, in Windows\* only: slow bank/);
+  });
+
   it("are reached from the owners of a test", async () => {
     const page = await read("/flaky-tests?quarantine=false");
     const links = page.all("a").filter(({ text }) => text.startsWith("@acme"));
@@ -205,7 +216,7 @@ describeWithDatabase("the pages to find tests", (database) => {
     assert.deepEqual(tags.map(({ text }) => text).sort(), [
       "@acme/money",
       "@acme/money",
-      "quarantined",
+      "quarantined in Windows* only",
     ]);
     assert.ok(
       tags.some((tag) => tag.all("a")[0]?.attributes.href === "../../owners/%40acme%2Fmoney"),

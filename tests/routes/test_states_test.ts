@@ -90,6 +90,9 @@ describeWithDatabase("the states of tests", (database) => {
     const id = idOf(shop, { name: "broken" });
     await quarantine(database(), id);
     assert.match(rowOf(await read(), "broken"), /^broken .* quarantined /);
+    await release(database(), id);
+    await quarantine(database(), id, { quarantineEnvironment: "Windows*" });
+    assert.match(rowOf(await read(), "broken"), /^broken .* quarantined in Windows\* only /);
     assert.doesNotMatch(rowOf(await read(), "brokenSoon"), /quarantined/);
     await release(database(), id);
   });
