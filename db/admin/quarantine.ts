@@ -123,7 +123,12 @@ async function changeEntry(
     // Only what one author adds is collected for an hour.
     cause: action === "added" ? change.by ?? "" : id,
     at,
-    items: [{ ...entry, id, owners: owners.get(testNo) ?? [] }],
+    items: [{
+      ...entry,
+      environment: quarantine.quarantineEnvironment,
+      id,
+      owners: owners.get(testNo) ?? [],
+    }],
   });
 }
 

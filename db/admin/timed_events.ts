@@ -211,6 +211,7 @@ async function addEntries(
       reason: event === "quarantine.removed" ? "expired" : entry.quarantineReason,
       owner: entry.quarantineOwner,
       expires_at: entry.quarantineExpiresAt,
+      environment: entry.quarantineEnvironment,
       owners: owners.get(test.testNo) ?? [],
     })),
   });

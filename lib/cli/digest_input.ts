@@ -22,7 +22,7 @@ import { readSnapshot } from "../../db/read/snapshot.ts";
 import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
 import { isInNoOtherList } from "../../routes/test_states.ts";
 import { buildKey } from "../analysis/build_costs.ts";
-import type { QuarantineEvent } from "../analysis/quarantine.ts";
+import type { Quarantine, QuarantineEvent } from "../analysis/quarantine.ts";
 import { testRecord } from "../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY } from "../analysis/quarantine_policy.ts";
 import { ownersOf } from "../analysis/test_tags.ts";
@@ -46,7 +46,7 @@ interface Period {
 type MakeEntry = (
   id: string,
   test: TestIdentity,
-  entry: { at: number; reason: string | null; owner: string | null },
+  entry: { at: number } & Pick<DigestEntry, "reason" | "owner" | "environment">,
 ) => DigestEntry;
 
 /** Loads what a digest of some repositories of an organization compares: each repository in one snapshot. */
@@ -242,8 +242,8 @@ async function releasesOf(
   const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
   const decisions = await decideByPolicy(sql, repository, policy, { now, windowStart });
   return decisions.filter(({ action }) => action === "leave").map(({ test, reason }) => {
-    const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
-    return entry(test.id, test, { at, reason, owner });
+    const { quarantinedAt: at, ...stored } = test.history.quarantine!;
+    return entry(test.id, test, { at, ...shownOf(stored), reason });
   });
 }
 
@@ -271,17 +271,30 @@ async function quarantineChanges(
     quarantinedIds: new Set(active.keys()),
     quarantine_began: Array.from(latest.values(), (added) => {
       const { testId, at } = added;
-      const { quarantineReason: reason, quarantineOwner: owner } = active.get(testId) ?? added;
       const ended = events.findLast((one) => one.testId === testId && isEnd(one));
       return {
-        ...entry(testId, added, { at, reason, owner }),
+        ...entry(testId, added, { at, ...shownOf(active.get(testId) ?? added) }),
         ended_at: active.has(testId) || !ended ? null : formatTimestamp(ended.at),
       };
     }),
     quarantine_ends: entries.flatMap((test) => {
-      const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
+      const { quarantineExpiresAt: at } = test;
       if (at === null || at > end || !isListed(test.id)) return [];
-      return [entry(test.id, test, { at, reason, owner })];
+      return [entry(test.id, test, { at, ...shownOf(test) })];
     }),
+  };
+}
+
+/** What the digest shows of an entry, however it changed since it began. */
+function shownOf(
+  { quarantineReason, quarantineOwner, quarantineEnvironment }: Pick<
+    Quarantine,
+    "quarantineReason" | "quarantineOwner" | "quarantineEnvironment"
+  >,
+) {
+  return {
+    reason: quarantineReason,
+    owner: quarantineOwner,
+    environment: quarantineEnvironment,
   };
 }

@@ -34,6 +34,8 @@ export interface DigestEntry extends DigestTest {
   at: string;
   reason: string | null;
   owner: string | null;
+  /** Patterns of the environments that it is limited to, separated by commas; `null` for all. */
+  environment: string | null;
 }
 
 /** An entry that began in the period. */

@@ -1,5 +1,6 @@
 // Tests: tests/lib/cli/commands/digest_test.ts tests/lib/digest/digest_test.ts
 /** Formats a digest as text: what changed first, each test once, quiet repositories in one line. */
+import { sayLimit } from "../analysis/quarantine.ts";
 import { shownPercentage } from "../badge/percentage.ts";
 import { repositoryPage } from "../base/repository_name.ts";
 import {
@@ -292,7 +293,7 @@ function testLines(
   const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
   const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
   const proofs = new Map(group.being_proved.map((proof) => [proof.id, proof]));
-  const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
+  const releases = new Map(group.quarantine_may_be_released.map((entry) => [entry.id, entry]));
   const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
   const faults = new Map(group.faults.map((fault) => [fault.tests[0]!, fault]));
 
@@ -302,6 +303,7 @@ function testLines(
     const cost = costs.get(id) ?? ("builds" in test && test.disruptions > 0 ? test : undefined);
     const entry = began.get(id);
     const end = ends.get(id);
+    const release = releases.get(id);
     const proof = proofs.get(id);
     const fault = faults.get(id);
     const together = fault?.grouped_by
@@ -330,8 +332,8 @@ function testLines(
       ...cost ? [costOf(cost)] : [],
       ...together,
       ...entry ? [sayBegin(entry)] : [],
-      ...end ? [`quarantine ends ${localDate(end.at, zone)}`] : [],
-      ...released.has(id) ? ["may be released"] : [],
+      ...end ? [`quarantine ends ${localDate(end.at, zone)}${limitOf(end)}`] : [],
+      ...release ? [`may be released${limitOf(release)}`] : [],
     ];
     return `${name} in ${code(test.repository)}${facts.length > 0 ? `: ${facts.join("; ")}` : ""}`;
   };
@@ -352,9 +354,16 @@ function testLines(
     return last_run_at < periodStart ? [lastRun] : [];
   }
 
-  function sayBegin({ reason, owner, ended_at: end }: DigestBegin): string {
+  function limitOf({ environment }: DigestEntry): string {
+    const limit = sayLimit(environment, (text) => code(cut(text)));
+    return limit && ` (${limit})`;
+  }
+
+  function sayBegin(entry: DigestBegin): string {
+    const { reason, owner, ended_at: end } = entry;
     const said = end === null ? "quarantined" : `was quarantined until ${localDate(end, zone)}`;
-    return said + (reason ? `: ${code(cut(reason))}` : "") + (owner ? `, ${code(owner)}` : "");
+    return said + limitOf(entry) + (reason ? `: ${code(cut(reason))}` : "") +
+      (owner ? `, ${code(owner)}` : "");
   }
 }
 

@@ -1,4 +1,5 @@
 /** The bodies of messages, as JSON or for Slack. */
+import { sayLimit } from "../analysis/quarantine.ts";
 import { repositoryPage } from "../base/repository_name.ts";
 import { cutText, fullTestName, plural, slackCode, slackLink } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
@@ -115,6 +116,11 @@ function testLine(item: WebhookItem, pagesUrl: string): string {
   const full = fullTestName({ suite, class: className, name, file });
   const link = pagesUrl === "" ? "" : ` ${slackLink(testPage(pagesUrl, item), "runs")}`;
   const facts = [
+    ...textField(
+      item,
+      "environment",
+      (text) => sayLimit(cutText(text, NAME_CHARACTERS), slackCode),
+    ),
     ...typeof item.expires_at === "number"
       ? [`until ${formatTimestamp(item.expires_at).slice(0, 10)}`]
       : [],

@@ -212,7 +212,7 @@ function testTable(
     [
       true,
       { title: "TEST", cut: "end" },
-      ({ test }) => `${test.quarantine ? "* " : ""}${test.name}`,
+      ({ test }) => `${markOf(test)}${test.name}`,
     ],
     [hasSeveral, { title: "REPOSITORY", cut: "end" }, ({ repository }) => nameOf(repository)],
     // Narrower ones have room for the id, which `quarantine add` needs, but not for the file.
@@ -223,7 +223,21 @@ function testTable(
     ],
     [true, { title: "ID" }, ({ test }) => test.id],
   ], width);
-  return listed.some(({ test }) => test.quarantine) ? [...lines, "* quarantined"] : lines;
+  const marks = new Set(listed.map(({ test }) => markOf(test)));
+  return [
+    ...lines,
+    ...marks.has(QUARANTINED) ? [`${QUARANTINED}quarantined`] : [],
+    ...marks.has(LIMITED) ? [`${LIMITED}quarantined in some environments only`] : [],
+  ];
+}
+
+const QUARANTINED = "* ";
+const LIMITED = "+ ";
+
+/** Before the name of a quarantined test. */
+function markOf({ quarantine }: TrackedTest): string {
+  if (!quarantine) return "";
+  return quarantine.quarantineEnvironment === null ? QUARANTINED : LIMITED;
 }
 
 /** A time in the past, such as `3h ago`. */

@@ -114,7 +114,7 @@ const removeCommand = command({
   },
 });
 
-/** The columns of lists. New fields are in JSON only, because scripts count columns. */
+/** The columns of lists. New ones come last, because scripts count columns. */
 const LISTED = [
   "id",
   "repository",
@@ -128,6 +128,7 @@ const LISTED = [
   "quarantine_reason",
   "quarantine_owner",
   "quarantine_expires_at",
+  "quarantine_environment",
 ] as const;
 
 const LOGGED = [
@@ -144,13 +145,14 @@ const LOGGED = [
   "quarantine_reason",
   "quarantine_owner",
   "quarantine_expires_at",
+  "quarantine_environment",
 ] as const;
 
 const listCommand = command({
   name: "list",
   summary:
     "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type, reason, " +
-    "owner, end; --json also has its environments",
+    "owner, end, environments",
   example: "quarantine list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
@@ -159,7 +161,14 @@ const listCommand = command({
     await context.printList(
       tests.map((test) => quarantineRecord(test, test)),
       LISTED,
-      ["id", "repository", "name", "quarantined_by", "quarantine_expires_at"],
+      [
+        "id",
+        "repository",
+        "name",
+        "quarantined_by",
+        "quarantine_expires_at",
+        "quarantine_environment",
+      ],
     );
   },
 });
@@ -168,7 +177,7 @@ const logCommand = command({
   name: "log",
   summary:
     "List additions, changes, removals and ends, oldest first: time, action, id, OWNER/NAME, suite, " +
-    "class, name, file, author, type, reason, owner, end; --json also has its environments",
+    "class, name, file, author, type, reason, owner, end, environments",
   example: "quarantine log --org acme",
   input: {
     org: ORG,
@@ -194,7 +203,7 @@ const logCommand = command({
         quarantine_environment: event.quarantineEnvironment,
       })),
       LOGGED,
-      ["at", "action", "id", "name", "author", "quarantine_reason"],
+      ["at", "action", "id", "name", "author", "quarantine_reason", "quarantine_environment"],
     );
   },
 });

@@ -277,7 +277,7 @@ describeWithDatabase("the events of a webhook", (database) => {
     assert.deepEqual(await fixture.sent(), ["outage.started unit", "outage.ended unit"]);
   });
 
-  it("are those of the quarantine, with author, reason, owner and end", async () => {
+  it("are those of the quarantine, with author, reason, owner, end and environments", async () => {
     const fixture = await create();
     await fixture.upload("1111111", { a: "+", b: "+" });
     await fixture.addWebhook();
@@ -288,7 +288,7 @@ describeWithDatabase("the events of a webhook", (database) => {
       quarantineReason: "slow mail",
       quarantineOwner: "@mail",
       quarantineExpiresAt: NOW + 30 * DAY,
-      quarantineEnvironment: null,
+      quarantineEnvironment: "Windows*",
     };
     await quarantine(database(), a, entry);
     const [added, ...more] = await fixture.send();
@@ -305,6 +305,7 @@ describeWithDatabase("the events of a webhook", (database) => {
       reason: "slow mail",
       owner: "@mail",
       expires_at: "2026-10-21T14:13:20Z",
+      environment: "Windows*",
       owners: [],
     }]);
     // One message of one author in an hour.
@@ -320,14 +321,23 @@ describeWithDatabase("the events of a webhook", (database) => {
     fixture.now = NOW + 23 * DAY - 1;
     assert.deepEqual(await fixture.sent(), []);
     fixture.now += 1;
-    assert.deepEqual(await fixture.sent(), ["quarantine.ending a"]);
+    const [ending] = await fixture.send();
+    assert.deepEqual(
+      [ending!.body.type, ending!.body.data.tests[0].environment],
+      ["quarantine.ending", "Windows*"],
+    );
     fixture.now += DAY;
     assert.deepEqual(await fixture.sent(), []);
     fixture.now = NOW + 30 * DAY;
     const ended = await fixture.send();
-    assert.deepEqual(ended.map(({ body }) => [body.type, body.data.tests[0].reason]), [
-      ["quarantine.removed", "expired"],
-    ]);
+    assert.deepEqual(
+      ended.map(({ body: { type, data: { tests: [test] } } }) => [
+        type,
+        test.reason,
+        test.environment,
+      ]),
+      [["quarantine.removed", "expired", "Windows*"]],
+    );
     fixture.now += HOUR;
     assert.deepEqual(await fixture.sent(), []);
   });

@@ -34,6 +34,7 @@ const entry = (name: string, owners: string[] = []) => ({
   at: "2026-02-05T12:00:00Z",
   reason: "3 disruptions",
   owner: owners[0] ?? null,
+  environment: null,
 });
 
 const FACTS: DigestInput = {
@@ -190,6 +191,22 @@ describe("the digest", () => {
       slack.includes(`\`shop &gt; Cart &gt; a|b\` <${page.replace("|", "%7C")}|runs> in`),
       slack,
     );
+  });
+
+  it("says to which environments a quarantine is limited", () => {
+    const limited = (name: string) => ({ ...entry(name), environment: "Windows*" });
+    const input = {
+      ...FACTS,
+      quarantine_began: [{ ...limited("worse"), ended_at: null }],
+      quarantine_ends: [limited("older")],
+      quarantine_may_be_released: [limited("again")],
+    };
+    const digest = composeDigest(input, { ...HEAD, group_by: null });
+    for (const text of [digestMarkdown(digest), JSON.parse(digestSlack(digest)).text]) {
+      assert.match(text, /; quarantined \(in `Windows\*` only\): `3 disruptions`\n/);
+      assert.match(text, /: quarantine ends 2026-02-05 \(in `Windows\*` only\)\n/);
+      assert.match(text, /: may be released \(in `Windows\*` only\)\n/);
+    }
   });
 
   it("has the days of a time zone, and names it", () => {

@@ -60,6 +60,14 @@ describe("a message for Slack", () => {
     assert.match(text, /• and 1000 more/);
   });
 
+  it("says to which environments a quarantine is limited", () => {
+    const item = test("a", { environment: "Windows*", by: "ada" });
+    assert.equal(
+      slack({ event: "quarantine.added", data: { repository: "acme/shop", items: [item] } }),
+      "*1 test quarantined in `acme/shop`*\n• `a`, in `Windows*` only, by `ada`",
+    );
+  });
+
   it("is about an outage", () => {
     const item = {
       id: "x",

@@ -107,6 +107,14 @@ describeWithDatabase("flaky", (database) => {
     assert.match((await cli("flaky", { columns: 120 })).stdout, / REPOSITORY +ID\n[^]* acme\/api /);
   });
 
+  it("marks a quarantine that is limited to environments on a terminal", async () => {
+    await quarantine(database(), ids.ships, { quarantineEnvironment: "Windows*" });
+    const { stdout } = await cli("flaky", { columns: 100 });
+    assert.match(stdout, / \* pays /);
+    assert.match(stdout, / \+ ships /);
+    assert.match(stdout, /\n\* quarantined\n\+ quarantined in some environments only\n$/);
+  });
+
   it("says so when there is nothing to list", async () => {
     const { code, stdout, stderr } = await cli("flaky --repo acme/empty", { columns: 80 });
     assert.deepEqual([code, stdout], [0, ""]);

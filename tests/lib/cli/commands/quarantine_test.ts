@@ -67,9 +67,19 @@ describeWithDatabases("quarantine", (database) => {
       "",
       "",
       "",
+      "",
     ]);
     const [first] = JSON.parse((await cli("quarantine list --org acme --json")).stdout);
     assert.equal(first.name, "a\tname\nof three lines\r");
     assert.equal((await cli("quarantine list --org globex")).stdout, "");
+  });
+
+  it("shows the environments that an entry is limited to, in the list and the log", async () => {
+    const id = await makeTest("limited");
+    await cli(`quarantine add ${id} --environment Windows*`);
+    const lineOf = async (command: string) =>
+      (await cli(command)).stdout.split("\n").find((line) => line.includes(id));
+    assert.match((await lineOf("quarantine list --org acme"))!, /\tWindows\*$/);
+    assert.match((await lineOf("quarantine log --org acme"))!, /\tWindows\*$/);
   });
 });
