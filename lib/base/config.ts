@@ -121,8 +121,11 @@ const TABLE = {
   UPLOAD_URL: ["", "used if PUBLIC_UPLOAD_URL is unset"],
   OIDC_ISSUER: ["", "serve, up: provider of OpenID Connect with which people sign in to the pages"],
   OIDC_CLIENT_ID: ["", "serve, up: id of this service at OIDC_ISSUER"],
-  OIDC_CLIENT_SECRET: ["", "serve, up: secret of this service at OIDC_ISSUER"],
-  OIDC_CLIENT_SECRET_FILE: ["", "serve, up: file that contains OIDC_CLIENT_SECRET"],
+  OIDC_CLIENT_SECRET: [
+    "",
+    "serve, up, doctor: secret of this service at OIDC_ISSUER, at least 32 random characters",
+  ],
+  OIDC_CLIENT_SECRET_FILE: ["", "serve, up, doctor: file that contains OIDC_CLIENT_SECRET"],
   OIDC_ORGANIZATION: ["", "serve, up: organization of all who may sign in"],
   OIDC_ORGANIZATION_CLAIM: ["", "serve, up: claim that has the organization of a person instead"],
   OIDC_EDITORS: [

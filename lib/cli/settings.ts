@@ -185,6 +185,26 @@ function readClientSecret(environment: Environment): string {
   }
 }
 
+/** A random text of this length cannot be guessed, even if it has nothing but digits. */
+const MIN_SECRET_CHARACTERS = 16;
+
+/**
+ * What is wrong with the client secret, from which the key of sessions follows, and what to do; `null` if nothing.
+ *
+ * @throws {UsageError} when its file cannot be read
+ */
+export function clientSecretProblem(
+  environment: Environment,
+): { finding: string; hint: string } | null {
+  const secret = readClientSecret(environment);
+  if (secret === "" || secret.length >= MIN_SECRET_CHARACTERS) return null;
+  return {
+    finding: `OIDC_CLIENT_SECRET has fewer than ${MIN_SECRET_CHARACTERS} characters: anyone who ` +
+      "guesses it can make sessions",
+    hint: "use a random one of at least 32 characters",
+  };
+}
+
 /** Whether the host of an address is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);

@@ -40,6 +40,7 @@ import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
 import { wrapLine } from "../table.ts";
 import { argument, option } from "../parameters.ts";
+import { clientSecretProblem } from "../settings.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { errorCode, errorMessage } from "../../base/error.ts";
 
@@ -86,6 +87,7 @@ export const doctorCommand: AddCommand = command({
     "Prints one line per finding, wrapped on a terminal: ok, warn or fail, the check, the finding, and " +
     "what to do. Changes nothing, and works while the service is running.",
   ],
+  environment: ["OIDC_CLIENT_SECRET", "OIDC_CLIENT_SECRET_FILE"],
   input: {
     reports: option(
       "<file...>",
@@ -160,7 +162,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const { databaseUrl, dataDir } = context.database;
   // Before it is opened, because then it is in use.
   const embedded = databaseUrl === undefined ? await inspectEmbedded(dataDir) : null;
-  const others = [ok("program", BUILD)];
+  const others = [...assessClientSecret(context), ok("program", BUILD)];
   if (embedded) others.unshift(assessDisk(dataDir, freeBytes(dataDir)));
   if (embedded?.exists) others.unshift(assessDataFolder(dataDir, await openMode(dataDir)));
   if (embedded && !embedded.exists) {
@@ -334,6 +336,18 @@ function assessDataFolder(path: string, mode: string | null): Finding {
   if (mode === null) return ok("data folder", `${path} is its owner's alone`);
   const finding = `${path} is open to other users (mode ${mode})`;
   return warn("data folder", finding, `run \`chmod 700 ${shellWord(path)}\``);
+}
+
+/** The client secret of sign-in, from which the key of sessions follows. */
+function assessClientSecret({ io }: CommandContext): Finding[] {
+  try {
+    const problem = clientSecretProblem(io.environment);
+    return problem ? [warn("sign-in", problem.finding, problem.hint)] : [];
+  } catch (error) {
+    // Only the user of `serve` may read its file. The other findings are shown all the same.
+    if (!(error instanceof UsageError)) throw error;
+    return [warn("sign-in", error.message, "run doctor as the user of `serve`")];
+  }
 }
 
 /** Free space of the data folder. */

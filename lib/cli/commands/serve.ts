@@ -26,6 +26,7 @@ import { unknownOrganization } from "../organization.ts";
 import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import {
+  clientSecretProblem,
   readPublicUploadUrl,
   readPublicUrl,
   readSignIn,
@@ -79,7 +80,7 @@ export const serveCommand: AddCommand = command({
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
-    readAddresses(context.io);
+    checkAddresses(context);
     if (check) return await checkStart(context);
     await runService(context, settings, {
       open: async () =>
@@ -172,12 +173,19 @@ export function apiOptions(settings: ServeSettings) {
 }
 
 /** Where people reach the service, and how they sign in. @throws {UsageError} */
-export function readAddresses({ environment }: CliIo) {
+function readAddresses({ environment }: CliIo) {
   return {
     publicUrl: readPublicUrl(environment),
     uploadUrl: readPublicUploadUrl(environment),
     signInSettings: readSignIn(environment),
   };
+}
+
+/** Checks what {@linkcode readAddresses} reads, and says what is dangerous about it. @throws {UsageError} */
+export function checkAddresses({ io, note }: CommandContext): void {
+  readAddresses(io);
+  const problem = clientSecretProblem(io.environment);
+  if (problem) note(`${problem.finding}: ${problem.hint}`);
 }
 
 /**

@@ -31,8 +31,8 @@ import { FolderStorage } from "../../storage/folder.ts";
 import {
   API_SETTINGS,
   apiOptions,
+  checkAddresses,
   countTokens,
-  readAddresses,
   readingOptions,
   serveUntilStopped,
 } from "./serve.ts";
@@ -152,7 +152,7 @@ export const upCommand: AddCommand = command({
   createsDatabase: true,
   input: {},
   run(_, context, settings) {
-    readAddresses(context.io);
+    checkAddresses(context);
     const { databaseUrl, dataDir } = context.database;
     const room = new DiskRoom(dataDir, databaseUrl ? INBOX_FLOOR_BYTES : EMBEDDED_FLOOR_BYTES);
     return runService(context, settings, {

@@ -1,7 +1,7 @@
 // Tests: tests/lib/http/sign_in/sign_in_test.ts
 /** Cookies that only this service can read and make: encrypted and signed, with an end. */
 import { EncryptJWT, jwtDecrypt } from "jose";
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { createHmac, hkdfSync, scryptSync, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 
 /** Larger than any that this service makes. */
@@ -9,10 +9,17 @@ const MAX_CHARACTERS = 4_096;
 
 const ALGORITHMS = { alg: "dir", enc: "A256GCM" } as const;
 
-/** Seals and opens cookies with a key that follows from a secret: a restart changes nothing. */
+/**
+ * About 50 ms and 16 MB for each guess of a secret: with a cookie, which everybody gets who begins to sign in,
+ * guesses can be tried elsewhere.
+ */
+const SLOWNESS = { N: 2 ** 14, r: 8, p: 1 };
+
+/** Seals and opens cookies with a key that follows from a secret, slowly: a restart changes nothing. */
 export function createSeal(secret: string) {
+  const root = scryptSync(secret, "test-analytics sign-in", 32, SLOWNESS);
   const keyFor = (use: string) =>
-    new Uint8Array(hkdfSync("sha256", secret, "", `test-analytics ${use}`, 32));
+    new Uint8Array(hkdfSync("sha256", root, "", `test-analytics ${use}`, 32));
   const key = keyFor("cookies");
   const formKey = keyFor("forms");
 

@@ -98,6 +98,28 @@ describe("doctor", () => {
     }
   });
 
+  it("says that the secret of sign-in can be guessed, or cannot be read", async () => {
+    const folder = await copyTemplate();
+    try {
+      const examine = async (environment: Record<string, string>) => {
+        const now = () => Math.floor(Date.now() / 1000);
+        const { code, stdout } = await cli(["doctor", "--data-dir", folder], { environment, now });
+        assert.equal(code, 0, stdout);
+        return stdout.split("\n").filter((line) => line.includes("sign-in"));
+      };
+      assert.deepEqual(await examine({ OIDC_CLIENT_SECRET: "secret" }), [
+        "warn\tsign-in\tOIDC_CLIENT_SECRET has fewer than 16 characters: anyone who guesses it can " +
+        "make sessions\tuse a random one of at least 32 characters",
+      ]);
+      const [unreadable] = await examine({ OIDC_CLIENT_SECRET_FILE: "/nonexistent" });
+      assert.match(unreadable!, /^warn\tsign-in\tOIDC_CLIENT_SECRET_FILE: .* cannot be read: /);
+      assert.deepEqual(await examine({ OIDC_CLIENT_SECRET: "0123456789abcdef" }), []);
+      assert.deepEqual(await examine({}), []);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
   it("counts the uploads that wait in the inbox for more than a minute", async () => {
     const folder = await copyTemplate();
     try {

@@ -3,6 +3,15 @@ import assert from "node:assert/strict";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { commandLine } from "../run_in_process.ts";
 
+const SIGN_IN = {
+  PUBLIC_URL: "https://flaky.example",
+  OIDC_ISSUER: "https://login.example",
+  OIDC_CLIENT_ID: "id",
+  OIDC_ORGANIZATION: "nope",
+};
+const GUESSABLE =
+  /^OIDC_CLIENT_SECRET has fewer than 16 characters: anyone who guesses it can make sessions: use a random one of at least 32 characters$/m;
+
 describeWithDatabases("serve", (database) => {
   const cli = commandLine(() => ({ ...database(), kind: "embedded" }));
 
@@ -31,11 +40,8 @@ describeWithDatabases("serve", (database) => {
     let stderr = "";
     const { code } = await cli("serve --port 0", {
       environment: {
-        PUBLIC_URL: "https://flaky.example",
-        OIDC_ISSUER: "https://login.example",
-        OIDC_CLIENT_ID: "id",
-        OIDC_CLIENT_SECRET: "secret",
-        OIDC_ORGANIZATION: "nope",
+        ...SIGN_IN,
+        OIDC_CLIENT_SECRET: "0123456789abcdef",
       },
       stop: stop.signal,
       stderr: (text) => {
@@ -45,6 +51,24 @@ describeWithDatabases("serve", (database) => {
     });
     assert.equal(code, 0, stderr);
     assert.match(stderr, /^OIDC_ORGANIZATION: organization "nope" is unknown: create it with/);
+  });
+
+  it("says at its start that the secret of sign-in can be guessed, and starts", async () => {
+    for (const command of ["serve --port 0", "up --port 0 --upload-port 0"]) {
+      const stop = new AbortController();
+      let stderr = "";
+      const { code } = await cli(command, {
+        environment: { ...SIGN_IN, OIDC_CLIENT_SECRET: "0123456789abcde" },
+        stop: stop.signal,
+        stderr: (text) => {
+          stderr += text;
+          if (text.startsWith("listening")) stop.abort();
+        },
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, GUESSABLE);
+      assert.ok(!stderr.includes("0123456789"), stderr);
+    }
   });
 
   /** Serves until `body` is done; returns what was written to standard error. */
@@ -199,6 +223,21 @@ describe("serve --check", () => {
     } finally {
       await Deno.remove(folder, { recursive: true });
       await Deno.remove(existing, { recursive: true });
+    }
+  });
+
+  it("says that the secret of sign-in can be guessed", async () => {
+    const folder = await copyTemplate();
+    try {
+      const argv = ["serve", "--check", "--data-dir", folder];
+      const check = (secret: string) =>
+        cli(argv, { environment: { ...SIGN_IN, OIDC_CLIENT_SECRET: secret } });
+      const short = await check("secret");
+      assert.deepEqual([short.code, short.stdout], [0, "ok\n"]);
+      assert.match(short.stderr, GUESSABLE);
+      assert.deepEqual(await check("0123456789abcdef"), { code: 0, stdout: "ok\n", stderr: "" });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
   });
 

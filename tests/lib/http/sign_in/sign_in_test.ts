@@ -5,11 +5,13 @@ import { findOrganization } from "../../../../db/admin/organizations.ts";
 import { createLog } from "../../../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import type { App } from "../../../../lib/http/request/context.ts";
+import { createSeal } from "../../../../lib/http/sign_in/sealed_cookies.ts";
 import type { SignInSettings } from "../../../../lib/http/sign_in/settings.ts";
 import { createSignIn, pathWithin } from "../../../../lib/http/sign_in/sign_in.ts";
 import { createApp } from "../../../../routes/mod.ts";
 import { describeWithDatabase } from "../../../database.ts";
 import { createFixture } from "../../../routes/fixture.ts";
+import { threadMs } from "../../../thread_time.ts";
 import {
   CLIENT_ID,
   CLIENT_SECRET,
@@ -219,6 +221,12 @@ describeWithDatabase("sign-in", (database) => {
     assert.equal((await visit(appWith(), "/repos", cookies)).status, 200);
     const other = appWith({ clientSecret: "another" });
     assert.equal((await visit(other, "/repos", cookies)).status, 401);
+  });
+
+  it("takes processor time for each guess of the secret, because a cookie tells which one is right", () => {
+    const begun = threadMs();
+    for (let guess = 0; guess < 3; guess++) createSeal(`guess ${guess}`);
+    assert.ok(threadMs() - begun > 3 * 10, `${threadMs() - begun} ms`);
   });
 
   it("opens the pages and not the API, where only a token counts", async () => {
