@@ -3,13 +3,16 @@ import { buildKey } from "../../lib/analysis/build_costs.ts";
 import { BUILD_COLUMNS, unclearTests } from "../../lib/analysis/build_outcome.ts";
 import { missingAnnounced } from "../../lib/gate/announced_shards.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
+import { isOfBuild } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** An upload of a build in a list. */
 type Upload = Parameters<typeof buildKey>[0];
 
+type Shard = Upload & Parameters<typeof missingAnnounced>[0][number];
+
 /** What the row of an upload says. */
-type Row = Upload & Parameters<typeof missingAnnounced>[0][number] & { isUnclear: boolean };
+type Row = Shard & { isUnclear: boolean };
 
 /**
  * The keys of the builds in which the outcome of a test is unknown at last, or of which a shard is missing that the
@@ -28,11 +31,27 @@ export async function loadBuildsNotWhole(
     left join test_list l on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
     where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(tx, idsOf(uploads))})
       and (${isUnclear} or s.shard like '%/%')`;
-  const ofBuilds = Map.groupBy(rows.filter(({ buildUrl }) => buildUrl !== ""), buildKey);
-  const withMissing = [...ofBuilds]
-    .filter(([, ofBuild]) => missingAnnounced(ofBuild, []).length > 0).map(([key]) => key);
-  const unclear = await unclearBuilds(tx, { repositoryId, uploads, rows });
+  const [withMissing, unclear] = await Promise.all([
+    buildsWithMissingShards(tx, { repositoryId, rows }),
+    unclearBuilds(tx, { repositoryId, uploads, rows }),
+  ]);
   return new Set([...withMissing, ...unclear]);
+}
+
+/** The keys of the builds of which a shard is missing that the names of others announce. */
+async function buildsWithMissingShards(
+  tx: Queryable,
+  { repositoryId, rows }: { repositoryId: number; rows: readonly Row[] },
+): Promise<string[]> {
+  const incomplete = (uploads: readonly Shard[]) =>
+    [...Map.groupBy(uploads, ({ buildUrl }) => buildUrl)]
+      .filter(([url, ofBuild]) => url !== "" && missingAnnounced(ofBuild, []).length > 0)
+      .map(([url]) => url);
+  const urls = incomplete(rows);
+  if (urls.length === 0) return [];
+  // A list may end within a build.
+  const columns = [...BUILD_COLUMNS];
+  return incomplete(await loadRuns(tx, { repositoryId, columns, where: isOfBuild(tx, urls) }));
 }
 
 /** The keys of the builds in which the outcome of a test is unknown at last. */

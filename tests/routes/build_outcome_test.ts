@@ -471,6 +471,19 @@ describeWithDatabase("what a build ended with", (database) => {
     });
   }
 
+  it("is whole in a list that ends between its shards", async () => {
+    const build = { job: "unit", buildUrl: `${BUILD}/long`, commitOid: "eeeeee1", attempt: "1" };
+    await upload([{ name: "a" }], { ...build, shard: "1/2", recordedAt: NOW - 200 });
+    for (let no = 0; no < 100; no++) {
+      await upload([{ name: "a" }], { job: "unit", buildUrl: `${BUILD}/other` });
+    }
+    await upload([{ name: "a" }], { ...build, shard: "2/2", recordedAt: NOW });
+    const page = await fixture.get(`/repos/acme/${repository.name}`);
+    const overview = parseHtml(await page.text());
+    const { text: row } = overview.all("tr").find((row) => row.text.includes("eeeeee1"))!;
+    assert.ok(row.includes("passed"), row);
+  });
+
   it("says the same everywhere of a test whose outcome is unknown, until it passes", async () => {
     repository = await sharded();
     const buildUrl = `${BUILD}/unclear`;
