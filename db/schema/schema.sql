@@ -315,6 +315,7 @@ create table test (
   name text not null,
   file text not null,
   alias_hash bigint,
+  file_matched_at timestamp(0) with time zone,
   constraint test_pkey PRIMARY KEY (repository_id, test_no),
   constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash)
 );

@@ -7,6 +7,8 @@ import {
   fileMatch,
   hashWithoutFile,
   hasSameNames,
+  isMistaken,
+  type MistakenMatch,
   unambiguous,
 } from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
@@ -25,14 +27,21 @@ type UnknownTests = Map<number, TestIdentity>;
  * the other way round. Exactly one test on either side must have the same suite, class and name. Tests
  * that are stored as they are in the upload stay themselves: there are no matches if the list of tests is
  * stored.
+ *
+ * Finds the earlier matches that tests of the upload show to be mistakes, too, and none with their tests.
  */
 export async function findFileMatches(
   sql: Queryable,
-  { repositoryId, content }: { repositoryId: number; content: Content },
-): Promise<FileMatch[]> {
+  { repositoryId, recordedAt, content }: {
+    repositoryId: number;
+    recordedAt: number;
+    content: Content;
+  },
+): Promise<{ matches: FileMatch[]; mistaken: MistakenMatch[] }> {
   const { testHashes } = content;
-  if (!await hasTests(sql, repositoryId)) return [];
   const found: FileMatch[] = [];
+  const mistaken = new Map<number, MistakenMatch>();
+  if (!await hasTests(sql, repositoryId)) return { matches: found, mistaken: [] };
   for (let start = 0; start < testHashes.length; start += TESTS_PER_STATEMENT) {
     const hashes = testHashes.subarray(start, start + TESTS_PER_STATEMENT);
     const known = await testNosByHash(sql, repositoryId, hashes);
@@ -43,10 +52,16 @@ export async function findFileMatches(
     if (unknown.size === 0) continue;
     found.push(...await findEarlierMatches(sql, repositoryId, unknown));
     for (const { aliasHash } of found) unknown.delete(aliasHash);
-    found.push(...await findTestsWithoutFile(sql, repositoryId, unknown));
+    const withoutFile = await findTestsWithoutFile(sql, { repositoryId, recordedAt, unknown });
+    found.push(...withoutFile.matches);
+    for (const match of withoutFile.mistaken) mistaken.set(match.testHash, match);
     found.push(...await findTestsWithFile(sql, repositoryId, unknown));
   }
-  return found.length === 0 ? found : unambiguous(found, content);
+  const matches = found.filter(({ testHash }) => !mistaken.has(testHash));
+  return {
+    matches: matches.length === 0 ? matches : unambiguous(matches, content),
+    mistaken: [...mistaken.values()],
+  };
 }
 
 async function hasTests(sql: Queryable, repositoryId: number): Promise<boolean> {
@@ -71,24 +86,32 @@ async function findEarlierMatches(
   return rows.map((row) => fileMatch(row.hash, unknown.get(row.hash)!, row, { isKnown: true }));
 }
 
-/** For tests with a file, those without one, even if another match gave them this file before an import. */
+/**
+ * For tests with a file, those without one, even if another match gave them this file before an import; and
+ * those that a match gave another file by mistake.
+ */
 async function findTestsWithoutFile(
   sql: Queryable,
-  repositoryId: number,
-  unknown: UnknownTests,
-): Promise<FileMatch[]> {
+  { repositoryId, recordedAt, unknown }: {
+    repositoryId: number;
+    recordedAt: number;
+    unknown: UnknownTests;
+  },
+): Promise<{ matches: FileMatch[]; mistaken: MistakenMatch[] }> {
+  const matches: FileMatch[] = [];
+  const mistaken: MistakenMatch[] = [];
   const hashes = new Map<number, number>();
   for (const [hash, test] of unknown) {
     if (test.file !== "") hashes.set(hash, hashWithoutFile(test));
   }
-  if (hashes.size === 0) return [];
-  const rows = await sql<StoredTest[]>`
+  if (hashes.size === 0) return { matches, mistaken };
+  const rows = await sql<(StoredTest & { matchedAt: number | null })[]>`
     select h.hash::float8 as hash, t.test_hash::float8 as "testHash", t.suite, t.class, t.name,
-      t.file
+      t.file, extract(epoch from t.file_matched_at)::float8 as "matchedAt"
     from unnest(${arrayOf(hashes.keys())}::text::bigint[],
       ${arrayOf(hashes.values())}::text::bigint[]) as h(hash, without_file)
     cross join lateral (
-      select test_hash, suite, class, name, file from test
+      select test_hash, suite, class, name, file, file_matched_at from test
       where repository_id = ${repositoryId} and test_hash = h.without_file
       limit 1) t
     where t.file <> '' or not exists (
@@ -96,11 +119,14 @@ async function findTestsWithoutFile(
       where o.repository_id = ${repositoryId} and o.file <> ''
         and ${nameHash(sql, "o")} = ${nameHash(sql, "t")}
         and o.suite = t.suite and o.class = t.class and o.name = t.name)`;
-  return rows.flatMap((row) => {
+  for (const row of rows) {
     const test = unknown.get(row.hash)!;
-    if (!hasSameNames(test, row) || row.file !== "" && row.file !== test.file) return [];
-    return [fileMatch(row.hash, test, row, { isKnown: row.file !== "" })];
-  });
+    if (!hasSameNames(test, row)) continue;
+    if (row.file === "" || row.file === test.file) {
+      matches.push(fileMatch(row.hash, test, row, { isKnown: row.file !== "" }));
+    } else if (isMistaken(row.matchedAt, recordedAt)) mistaken.push(row);
+  }
+  return { matches, mistaken };
 }
 
 /** For tests without a file, the only one with a file. */
@@ -145,17 +171,39 @@ function nameHash(sql: Queryable, row: "test" | "o" | "t" | "u") {
  */
 export async function storeFileMatches(
   tx: Queryable,
-  repositoryId: number,
-  matches: readonly FileMatch[],
+  { repositoryId, recordedAt, matches }: {
+    repositoryId: number;
+    recordedAt: number;
+    matches: readonly FileMatch[];
+  },
 ): Promise<void> {
-  const changed = matches.map(({ aliasHash, testHash, file }) => ({ aliasHash, testHash, file }));
+  const changed = matches.map(({ aliasHash, testHash, file, isFileAdded, isKnown }) => (
+    { aliasHash, testHash, file, isInDoubt: isFileAdded && !isKnown }
+  ));
   if (changed.length === 0) return;
   const { count } = await tx`
-    update test t set alias_hash = m."aliasHash", file = m.file
+    update test t set alias_hash = m."aliasHash", file = m.file,
+      file_matched_at = case
+        when m."isInDoubt" then to_timestamp(${recordedAt}::float8) else t.file_matched_at end
     from json_to_recordset(${JSON.stringify(changed)}::text::json)
-      as m("aliasHash" bigint, "testHash" bigint, file text)
+      as m("aliasHash" bigint, "testHash" bigint, file text, "isInDoubt" boolean)
     where t.repository_id = ${repositoryId} and t.test_hash = m."testHash"
       and (t.alias_hash is distinct from m."aliasHash" or t.file <> m.file)`;
   // Cached tests have the old file.
   if (count > 0) await forceFullReload(tx, repositoryId);
+}
+
+/** Takes the files back from the tests that matches gave them by mistake: with their ids and history, they have none. */
+export async function removeMistakenMatches(
+  tx: Queryable,
+  repositoryId: number,
+  mistaken: readonly MistakenMatch[],
+): Promise<void> {
+  if (mistaken.length === 0) return;
+  const hashes = mistaken.map(({ testHash }) => testHash);
+  await tx`
+    update test set alias_hash = null, file = '', file_matched_at = null
+    where repository_id = ${repositoryId}
+      and test_hash = any(array(select unnest(${arrayOf(hashes)}::text::bigint[])))`;
+  await forceFullReload(tx, repositoryId);
 }

@@ -27,7 +27,7 @@ import { addTags } from "./test_tags.ts";
 import { loadBase } from "../read/base_branch.ts";
 import { codeOf } from "../read/fragments.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
-import { findFileMatches, storeFileMatches } from "./file_matches.ts";
+import { findFileMatches, removeMistakenMatches, storeFileMatches } from "./file_matches.ts";
 import {
   changingNamesNote,
   mayChange,
@@ -436,7 +436,7 @@ async function storeRepositoryUrl(
 /** The content with the tests that the repository knows with a file, or without one, as those. */
 async function matchFiles(
   tx: Queryable,
-  { repositoryId, content, testTags = null, imported }: DigestedUpload,
+  { repositoryId, recordedAt, content, testTags = null, imported }: DigestedUpload,
   testListNo: number | null,
 ): Promise<{
   content: SubmissionContent;
@@ -446,17 +446,19 @@ async function matchFiles(
   notes: string[];
 }> {
   // The tests of an import are stored, like the tests of a stored list.
-  const matches = imported || testListNo !== null
-    ? []
-    : await findFileMatches(tx, { repositoryId, content });
-  if (matches.length === 0) return { content, testListNo, testTags, notes: [] };
-  await storeFileMatches(tx, repositoryId, matches);
+  const { matches, mistaken } = imported || testListNo !== null
+    ? { matches: [], mistaken: [] }
+    : await findFileMatches(tx, { repositoryId, recordedAt, content });
+  const notes = fileMatchNotes(matches, mistaken);
+  await removeMistakenMatches(tx, repositoryId, mistaken);
+  if (matches.length === 0) return { content, testListNo, testTags, notes };
+  await storeFileMatches(tx, { repositoryId, recordedAt, matches });
   const changed = withFileMatches(content, matches, testTags?.groupOf);
   return {
     content: changed.content,
     testListNo: await findTestListNo(tx, { repositoryId, listHash: changed.content.listHash }),
     testTags: testTags && { ...testTags, groupOf: changed.groupOf! },
-    notes: fileMatchNotes(matches),
+    notes,
   };
 }
 

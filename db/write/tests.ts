@@ -144,7 +144,8 @@ async function removeAliases(
   ]);
   const { count } = await tx`
     update test t
-    set alias_hash = null, file = case when t.file = c.file then '' else t.file end
+    set alias_hash = null, file_matched_at = null,
+      file = case when t.file = c.file then '' else t.file end
     from json_to_recordset(${JSON.stringify(contradicted)}::text::json)
       as c(hash bigint, file text)
     where t.repository_id = ${repositoryId} and t.alias_hash = c.hash`;

@@ -1,6 +1,7 @@
 /** Tests that reports name sometimes with a file and sometimes without one: which of them are one test. */
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { quote } from "../base/quote.ts";
+import { SECONDS_PER_DAY } from "../base/time.ts";
 import { type SubmissionContent, withTestHashes } from "./submission_content.ts";
 
 /** A test of an upload that is one of the repository, except that one of the two has no file. */
@@ -16,6 +17,26 @@ export interface FileMatch {
   isFileAdded: boolean;
   /** Whether it was found before. */
   isKnown: boolean;
+}
+
+/** A test that was known without a file and got one by mistake: another file has a test of its names, too. */
+export interface MistakenMatch {
+  name: string;
+  /** The file that it got. */
+  file: string;
+  testHash: number;
+}
+
+/**
+ * For how long a test in another file shows that a match was a mistake. Shards of one run arrive one after the
+ * other, and jobs that run weekly, or for what changed, later still. Afterwards it is probably a copy, which
+ * takes no history from the test that it was copied from.
+ */
+const SECONDS_IN_DOUBT = 14 * SECONDS_PER_DAY;
+
+/** Whether a test in another file, recorded at a time, shows that a match was a mistake. Order of arrival does not matter. */
+export function isMistaken(matchedAt: number | null, recordedAt: number): boolean {
+  return matchedAt !== null && recordedAt <= matchedAt + SECONDS_IN_DOUBT;
 }
 
 /** The hash that a test would have without its file. */
@@ -74,7 +95,10 @@ export function withFileMatches(
 
 const NAMED_TESTS = 3;
 
-export function fileMatchNotes(matches: readonly FileMatch[]): string[] {
+export function fileMatchNotes(
+  matches: readonly FileMatch[],
+  mistaken: readonly MistakenMatch[] = [],
+): string[] {
   const added = matches.filter(({ isFileAdded, isKnown }) => isFileAdded && !isKnown);
   const missing = matches.filter(({ isFileAdded }) => !isFileAdded);
   return [
@@ -84,10 +108,14 @@ export function fileMatchNotes(matches: readonly FileMatch[]): string[] {
     ...missing.length === 0
       ? []
       : [`tests without a file count as those that are known with one: ${named(missing)}`],
+    ...mistaken.length === 0 ? [] : [
+      "tests that were known without a file have none again, as another file has a test of the same " +
+      `name: ${named(mistaken)}`,
+    ],
   ];
 }
 
-function named(matches: readonly FileMatch[]): string {
+function named(matches: readonly Pick<FileMatch, "name" | "file">[]): string {
   const shown = matches.slice(0, NAMED_TESTS).map(({ name, file }) => `${quote(name)} (${file})`);
   const more = matches.length - shown.length;
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;

@@ -31,6 +31,7 @@ import failedSubmission from "./0029_failed_submission.sql" with { type: "text" 
 import reportGaps from "./0030_report_gaps.sql" with { type: "text" };
 import workflow from "./0031_workflow.sql" with { type: "text" };
 import failedAfterPass from "./0032_failed_after_pass.sql" with { type: "text" };
+import fileMatchedAt from "./0033_file_matched_at.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -66,4 +67,5 @@ export const migrations: readonly string[] = [
   reportGaps,
   workflow,
   failedAfterPass,
+  fileMatchedAt,
 ];

@@ -124,6 +124,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     name: "test.name",
     file: "test.file",
     alias_hash: "(found again by the next upload that names the test the other way)",
+    file_matched_at: "(an import settles what was in doubt for two weeks)",
   },
   test_tag: { repository_id: REPOSITORY, tag: "test.tags", tests: "test.tags" },
   test_list: {

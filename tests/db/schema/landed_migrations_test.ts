@@ -40,6 +40,7 @@ const LANDED: Record<string, string> = {
   "0030_report_gaps.sql": "f8424461e9bd1ebd1f91ed470faae8083396cdd7a1d70a25c2195ed7b5ecccd7",
   "0031_workflow.sql": "6a32ed9a95630451fab92cb6995e91aa6cdbbaca03d40e09d817063a5e2fc05a",
   "0032_failed_after_pass.sql": "b105c10786488241aeaf81a93e43e29e7b4c2bb64b4161c302d50db5f496e54d",
+  "0033_file_matched_at.sql": "fc6289a29d8be249b16a002642169dad121ec412145b69777e8ad640254d80af",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

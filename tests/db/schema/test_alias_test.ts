@@ -35,9 +35,10 @@ describeWithDatabases("the migration to tests whose file is missing", (database)
       message: "",
       body: "",
     });
-    const found = await findFileMatches(sql, { repositoryId: 1, content: builder.finish() });
+    const content = builder.finish();
+    const { matches } = await findFileMatches(sql, { repositoryId: 1, recordedAt: 0, content });
     assert.deepEqual(
-      found.map(({ testHash, file, isKnown }) => ({ testHash, file, isKnown })),
+      matches.map(({ testHash, file, isKnown }) => ({ testHash, file, isKnown })),
       [{ testHash: 7, file: "a.py", isKnown: false }],
     );
   });

@@ -5,7 +5,7 @@ import type { Repository } from "../../../db/admin/repositories.ts";
 import { testHash, testId } from "../../../lib/base/identity.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { describeWithDatabases } from "../../database.ts";
-import { bodyOf, createFixture, type Fixture } from "../../routes/fixture.ts";
+import { bodyOf, createFixture, DAY, type Fixture, NOW, quarantine } from "../../routes/fixture.ts";
 
 const TESTS = "/api/repos/:owner/:name/tests";
 const VERDICTS = "/api/repos/:owner/:name/verdicts";
@@ -23,8 +23,13 @@ describeWithDatabases("a file that is missing on one side", (database) => {
   before(async () => void (fixture = await createFixture(database(), { name: "acme" })));
   beforeEach(async () => void (repository = await fixture.addRepository("acme", `r${count++}`)));
 
-  async function upload(...results: Partial<TestResult>[]) {
-    const { submissionId, notes } = await fixture.upload(repository, results, MORE);
+  const upload = (...results: Partial<TestResult>[]) => uploadAt(NOW - 100, ...results);
+
+  async function uploadAt(recordedAt: number, ...results: Partial<TestResult>[]) {
+    const { submissionId, notes } = await fixture.upload(repository, results, {
+      ...MORE,
+      recordedAt,
+    });
     const [row] = await database().sql<{ notes: string[] }[]>`
       select array_to_json(notes) as notes from submission
       where repository_id = ${repository.repositoryId}
@@ -45,6 +50,13 @@ describeWithDatabases("a file that is missing on one side", (database) => {
       test["file"],
       test["nondeterministic_negative_result_count"],
     ]);
+  }
+
+  /** Id and file of the quarantined tests. */
+  async function quarantined(): Promise<[string, string][]> {
+    const path = `/api/v1/flaky/tests?repository=acme/${repository.name}&quarantine=true`;
+    const { tests } = await bodyOf(await fixture.get(path), "/api/v1/flaky/tests");
+    return tests.map(({ id, file }: { id: string; file: string }) => [id, file]);
   }
 
   async function files(): Promise<string[]> {
@@ -79,12 +91,74 @@ describeWithDatabases("a file that is missing on one side", (database) => {
     assert.deepEqual(await files(), ["test.ts", A.file]);
   });
 
-  it("belongs to another test if it differs from the file that the test was given", async () => {
+  it("belongs to another test if it differs from the file that the test was given long ago", async () => {
     await upload(PASSING);
-    await upload({ ...PASSING, ...A });
+    await uploadAt(NOW - 20 * DAY, { ...PASSING, ...A });
+    // As often as it ran since.
+    await upload({ ...PASSING, ...A }, { name: "other" });
     assert.deepEqual(await upload({ ...FAILING, ...B }), []);
     assert.deepEqual(await flaky(), []);
-    assert.deepEqual(await files(), [A.file, B.file]);
+    assert.deepEqual(await files(), ["test.ts", A.file, B.file]);
+    await upload({ ...FAILING, ...A });
+    assert.deepEqual(await flaky(), [[idOf(PASSING), A.file, 1]]);
+  });
+
+  it("is of neither test when another file has it within two weeks, in whatever order they arrive", async () => {
+    const noteOf = (file: string) =>
+      "tests that were known without a file have none again, as another file has a test of the " +
+      `same name: "test_x" (${file})`;
+    for (
+      const [first, second, secondAt] of [
+        [A, B, NOW - 100],
+        [B, A, NOW - 100],
+        [A, B, NOW + 13 * DAY],
+        // Recorded before, arrived later.
+        [A, B, NOW - 100 * DAY],
+      ] as const
+    ) {
+      repository = await fixture.addRepository("acme", `r${count++}`);
+      await upload(PASSING);
+      await upload({ ...PASSING, ...first });
+      await upload({ ...PASSING, ...first }, { name: "other" });
+      assert.deepEqual(await uploadAt(secondAt, { ...PASSING, ...second }), [noteOf(first.file)]);
+      assert.deepEqual(await files(), ["", "test.ts", second.file]);
+      // Failures of either are of no test that passed in the same commit without a file.
+      assert.deepEqual(await upload({ ...FAILING, ...first }), []);
+      assert.deepEqual(await flaky(), []);
+      assert.deepEqual(await upload({ ...FAILING, ...second }, FAILING), []);
+      assert.deepEqual(
+        (await flaky()).toSorted(),
+        [
+          [idOf(PASSING), "", 1],
+          [idOf({ ...PASSING, ...second }), second.file, 1],
+        ].toSorted(),
+      );
+      assert.deepEqual(await files(), ["", "test.ts", A.file, B.file]);
+    }
+  });
+
+  it("is of neither test when an upload has both files, one of which was known", async () => {
+    await upload(PASSING, { name: "other" });
+    await upload({ ...PASSING, ...A }, { name: "other" });
+    const [note, ...more] = await upload({ ...FAILING, ...A }, { ...PASSING, ...B });
+    assert.match(note!, /^tests that were known without a file have none again/);
+    assert.deepEqual(more, []);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), ["", "test.ts", A.file, B.file]);
+  });
+
+  it("excuses no test by a quarantine that was meant for another", async () => {
+    await upload(PASSING);
+    await quarantine(database(), idOf(PASSING));
+    await upload({ ...PASSING, ...A });
+    assert.deepEqual(await quarantined(), [[idOf(PASSING), A.file]]);
+    await upload({ ...PASSING, ...B });
+    assert.deepEqual(await quarantined(), [[idOf(PASSING), ""]]);
+    const verdicts = `/api/repos/acme/${repository.name}/verdicts?tests=`;
+    for (const test of [{ ...PASSING, ...A }, { ...PASSING, ...B }, PASSING]) {
+      const { tests } = await bodyOf(await fixture.get(verdicts + idOf(test).slice(-13)), VERDICTS);
+      assert.deepEqual(tests.map(({ id }: { id: string }) => id), [idOf(test)]);
+    }
   });
 
   it("changes nothing where two tests would fit", async () => {

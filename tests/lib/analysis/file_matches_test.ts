@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { fileMatch, fileMatchNotes, unambiguous } from "../../../lib/analysis/file_matches.ts";
+import {
+  fileMatch,
+  fileMatchNotes,
+  isMistaken,
+  unambiguous,
+} from "../../../lib/analysis/file_matches.ts";
 import { testHash, type TestIdentity } from "../../../lib/base/identity.ts";
 
 const named = (name: string, file = ""): TestIdentity => ({ suite: "s", class: "c", name, file });
@@ -43,5 +48,18 @@ describe("matches of tests with and without a file", () => {
       'tests without a file count as those that are known with one: "a" (a.ts)',
     ]);
     assert.deepEqual(fileMatchNotes([]), []);
+  });
+
+  it("are mistakes if another file has the test within two weeks, and are noted then", () => {
+    const fortnight = 14 * 24 * 60 * 60;
+    assert.ok(isMistaken(1_000, 1_000 + fortnight));
+    assert.ok(!isMistaken(1_000, 1_001 + fortnight));
+    assert.ok(isMistaken(1_000, 0));
+    assert.ok(!isMistaken(null, 0));
+    const mistaken = [{ name: "a", file: "a.ts", testHash: 1 }];
+    assert.deepEqual(fileMatchNotes([], mistaken), [
+      "tests that were known without a file have none again, as another file has a test of the " +
+      'same name: "a" (a.ts)',
+    ]);
   });
 });
