@@ -161,8 +161,22 @@ async function exchangeCode(
     expectedNonce: nonce,
     requireIdToken: true,
   });
-  await oauth.validateApplicationLevelSignature(server, response, http);
+  await checkSignature({ server, http }, response);
   return result;
+}
+
+/** Checks the signature of the ID token in a response. */
+async function checkSignature(
+  { server, http }: Pick<Connection, "server" | "http">,
+  response: Response,
+): Promise<void> {
+  try {
+    await oauth.validateApplicationLevelSignature(server, response, http);
+  } catch (error) {
+    if (!(error instanceof oauth.OperationProcessingError)) throw error;
+    // The provider may have another key by now. The library keeps keys for a minute or more, by this object.
+    await oauth.validateApplicationLevelSignature({ ...server }, response, http);
+  }
 }
 
 /** What the provider says at its userinfo endpoint. Without it a person has fewer rights, never more. */

@@ -16,6 +16,8 @@ interface Lies {
   claims?: JWTPayload & Record<string, unknown>;
   /** Signs with a key that the provider does not publish. */
   hasOtherKey?: boolean;
+  /** Publishes and uses another key, of this id. */
+  nextKey?: string;
   alg?: "none" | "HS256";
   discoveredIssuer?: string;
   noIdToken?: boolean;
@@ -37,7 +39,9 @@ describe("sign-in with a hostile provider", () => {
   before(async () => {
     keys = await generateKeyPair("RS256");
     others = await generateKeyPair("RS256");
-    const publicKey = { ...await exportJWK(keys.publicKey), kid: "1", alg: "RS256", use: "sig" };
+    const published = async ({ publicKey }: CryptoKeyPair, kid: string) => (
+      { ...await exportJWK(publicKey), kid, alg: "RS256", use: "sig" }
+    );
     server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async ({ url }) => {
       switch (new URL(url).pathname) {
         case "/.well-known/openid-configuration":
@@ -50,7 +54,9 @@ describe("sign-in with a hostile provider", () => {
             id_token_signing_alg_values_supported: ["RS256"],
           });
         case "/jwks":
-          return Response.json({ keys: [publicKey] });
+          return Response.json({
+            keys: [await published(lies.nextKey ? others : keys, lies.nextKey ?? "1")],
+          });
         case "/token":
           return Response.json({
             access_token: "access-token-of-the-provider",
@@ -84,9 +90,12 @@ describe("sign-in with a hostile provider", () => {
       );
       return `${parts.join(".")}.`;
     }
-    const token = new SignJWT(claims).setProtectedHeader({ alg: lies.alg ?? "RS256", kid: "1" });
+    const token = new SignJWT(claims).setProtectedHeader({
+      alg: lies.alg ?? "RS256",
+      kid: lies.nextKey ?? "1",
+    });
     if (lies.alg === "HS256") return await token.sign(new TextEncoder().encode(SECRET));
-    return await token.sign((lies.hasOtherKey ? others : keys).privateKey);
+    return await token.sign((lies.hasOtherKey || lies.nextKey ? others : keys).privateKey);
   }
 
   /** Signs in, as far as it goes. `more` is added to the address that leads back. */
@@ -95,8 +104,7 @@ describe("sign-in with a hostile provider", () => {
     return [status, found !== null];
   }
 
-  async function sessionAfter(told: Lies, more = ""): Promise<[number, Session | null]> {
-    lies = told;
+  function newService() {
     const settings = {
       issuer,
       clientId: CLIENT_ID,
@@ -105,11 +113,15 @@ describe("sign-in with a hostile provider", () => {
       editors: { groups: ["qa"], claim: "groups" },
       publicUrl: PUBLIC_URL,
     };
-    const { respond, session } = createSignIn(settings, {
-      log,
-      now,
-      hasOrganization: () => Promise.resolve(true),
-    });
+    return createSignIn(settings, { log, now, hasOrganization: () => Promise.resolve(true) });
+  }
+
+  async function sessionAfter(
+    told: Lies,
+    more = "",
+    { respond, session } = newService(),
+  ): Promise<[number, Session | null]> {
+    lies = told;
     const cookies = new Cookies();
     const ask = async (path: string, search: string) => {
       const headers = { cookie: cookies.header };
@@ -165,6 +177,15 @@ describe("sign-in with a hostile provider", () => {
       assert.deepEqual([status, isSignedIn], [502, false]);
     });
   }
+
+  it("takes the signature by a new key of the provider at once, whatever its id", async () => {
+    for (const nextKey of ["2", "1"]) {
+      const service = newService();
+      assert.equal((await sessionAfter({}, "", service))[0], 302);
+      assert.equal((await sessionAfter({ nextKey }, "", service))[0], 302, nextKey);
+      assert.equal((await sessionAfter({ hasOtherKey: true }, "", service))[0], 502);
+    }
+  });
 
   it("refuses the response of another provider, and parameters that are sent twice", async () => {
     for (const more of ["&iss=https://accounts.example", "&state=x", "&code=x"]) {
