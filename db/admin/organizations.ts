@@ -46,6 +46,18 @@ export async function findOrganization(sql: Queryable, name: string): Promise<Or
   return row ?? null;
 }
 
+/**
+ * Locks an organization until the transaction ends, so that what is looked up or counted before an insert stays true.
+ * A transaction that locks an existing repository, too, does that first, which rules out deadlocks.
+ */
+export async function lockOrganization(
+  tx: Queryable,
+  { organizationId }: Pick<Organization, "organizationId">,
+): Promise<void> {
+  await tx`
+    select 1 from organization where organization_id = ${organizationId} for no key update`;
+}
+
 /** All organizations, by name. */
 export async function listOrganizations(sql: Queryable): Promise<Organization[]> {
   return await sql<Organization[]>`

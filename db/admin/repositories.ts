@@ -4,7 +4,7 @@ import { formatRepositoryName, type RepositoryName } from "../../lib/base/reposi
 import type { Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
-import type { Organization } from "./organizations.ts";
+import { lockOrganization, type Organization } from "./organizations.ts";
 
 export interface Repository extends RepositoryName {
   organizationId: number;
@@ -34,7 +34,7 @@ export async function createRepository(
   tx: Queryable,
   creation: NewRepository,
 ): Promise<Repository> {
-  await lockNames(tx, creation.organization);
+  await lockOrganization(tx, creation.organization);
   const present = await findRepository(tx, { ...creation.organization, ...creation });
   if (present) {
     throw new RangeError(`repository "${formatRepositoryName(present)}" already exists`);
@@ -53,21 +53,9 @@ export async function findOrCreateRepository(
   const name = { ...creation.organization, ...creation };
   const present = await findRepository(tx, name);
   if (present) return present;
-  await lockNames(tx, creation.organization);
+  await lockOrganization(tx, creation.organization);
   // Another transaction may have created it meanwhile.
   return await findRepository(tx, name) ?? await insertRepository(tx, creation);
-}
-
-/**
- * Names and numbers of an organization's repositories are taken one at a time. What a transaction locks
- * after this is its own new repository, which rules out deadlocks.
- */
-async function lockNames(
-  tx: Queryable,
-  { organizationId }: Pick<Organization, "organizationId">,
-): Promise<void> {
-  await tx`
-    select 1 from organization where organization_id = ${organizationId} for no key update`;
 }
 
 /** Inserts a repository whose name is free. @throws {RangeError} when its number is taken */
@@ -159,7 +147,7 @@ export async function renameRepository(
   const { organizationId, repositoryId } = repository;
   // First, because it locks the repository.
   await bumpDataVersion(tx, repositoryId);
-  await lockNames(tx, repository);
+  await lockOrganization(tx, repository);
   const [row] = await tx<Repository[]>`
     update repository set owner = ${owner}, name = ${name}, owner_key = ${caseKey(owner)},
       name_key = ${caseKey(name)}

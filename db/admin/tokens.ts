@@ -5,6 +5,7 @@ import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { insertChange, type Origin } from "./changes.ts";
+import { lockOrganization } from "./organizations.ts";
 
 /** A stored token, without its hash. */
 export interface Token {
@@ -77,9 +78,8 @@ export async function storeOwnToken(
 ): Promise<Token | null> {
   return await writeTransaction(sql, async (tx) => {
     const { organizationId, person, createdAt } = token;
-    // So that requests at once are counted one after the other.
-    await tx`
-      select 1 from organization where organization_id = ${organizationId} for no key update`;
+    // So that concurrent requests do not all count before one of them inserts.
+    await lockOrganization(tx, { organizationId });
     const own = await listOwnTokens(tx, { organizationId, person, now: createdAt });
     if (own.length >= most) return null;
     const stored = await insertToken(tx, token);

@@ -1,6 +1,7 @@
 // Tests: tests/lib/cli/commands/trust_test.ts
 /** The issuers of identity tokens that organizations trust. */
 import type { Queryable } from "../connection/sql.ts";
+import { lockOrganization } from "./organizations.ts";
 
 export interface TrustedIssuer {
   organizationId: number;
@@ -40,7 +41,7 @@ export async function storeTrustedIssuer(
   const claims = JSON.stringify(trust.claims);
   const keys = trust.keys === null ? null : JSON.stringify(trust.keys);
   // So that two commands do not add the same.
-  await tx`select 1 from organization where organization_id = ${organizationId} for update`;
+  await lockOrganization(tx, { organizationId });
   const [present] = await tx<{ id: number; hasSameKeys: boolean }[]>`
     select trusted_issuer_id as id, keys is not distinct from ${keys}::text::jsonb as "hasSameKeys"
     from trusted_issuer
