@@ -195,7 +195,7 @@ export const getTestEvidence = defineTool({
 
 /** Whether a commit is proved to have repaired the test, as the command `evidence` says it, and what is left to do. */
 function nextStep(
-  { environment, runs, calm, not_run_since: notRunSince }: v.InferOutput<typeof found>,
+  { environment, runs, segments, calm, not_run_since: notRunSince }: v.InferOutput<typeof found>,
   commitOid: string | undefined,
 ): string {
   const there = environment && ` in ${environment}`;
@@ -211,7 +211,12 @@ function nextStep(
   if (notRun !== "") {
     return `Not proved. ${notRun}: run it there, unless that is no longer used.`;
   }
-  const counted = `${plural(passes, "pass", "passes")} ${place}, ${passesNeeded} needed`;
+  const passed = `${plural(passes, "pass", "passes")} ${place}`;
+  // However often it passes, it has not been repaired.
+  if (segments.every(({ failures }) => failures === 0)) {
+    return `${passed}, and no failure before: nothing to repair.`;
+  }
+  const counted = `${passed}, ${passesNeeded} needed`;
   return proof === "enough" ? `${counted}: repaired.` : `Not proved: ${counted}. Run it again.`;
 }
 

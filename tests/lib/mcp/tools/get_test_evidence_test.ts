@@ -64,6 +64,10 @@ describe("get_test_evidence", () => {
       await nextStep({ calm: { ...calm, by_chance: null }, not_run_since: ["Windows"] }),
       "Not repaired: it failed again since c0ffee0 in Linux.",
     );
+    assert.equal(
+      await nextStep({ segments: [{ ...EVIDENCE.segments[0], failures: 0, rate: 0 }] }),
+      "60 passes since c0ffee0 in Linux, and no failure before: nothing to repair.",
+    );
     assert.equal(await nextStep({ runs: 0 }), "The test has no run on the base branch in Linux.");
     assert.equal(await nextStep({}, ""), "After a repair, ask again with its commit as since.");
   });
