@@ -28,10 +28,15 @@ const expansions = {
   ),
 };
 
-/** Of quarantined tests. */
-const limit = { quarantine_environment: v.optional(v.nullable(v.string())) };
+/** Fields that only quarantined tests have, by the same parameter. */
+const quarantineExpansions = { quarantine_environment: v.optional(v.nullable(v.string())) };
 
-const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions, ...limit }));
+const tests = v.array(v.object({
+  id: v.string(),
+  ...testEntries,
+  ...expansions,
+  ...quarantineExpansions,
+}));
 
 const failingRuns = v.nullable(v.record(v.string(), v.unknown()));
 
@@ -49,7 +54,7 @@ const shownTests = v.array(v.object({
   id: v.string(),
   ...testEntries,
   ...v.partial(v.object(expansions)).entries,
-  ...limit,
+  ...quarantineExpansions,
   state: v.optional(v.string()),
   rate: v.optional(v.nullable(v.number())),
   failing_runs: v.optional(failingRuns),
@@ -137,7 +142,7 @@ export const findFlakyTests = defineTool({
         repository,
         q: searchQuery({ search, tags, since }),
         quarantine: quarantined,
-        include: Object.keys(quarantined ? { ...expansions, ...limit } : expansions).join(","),
+        include: Object.keys({ ...expansions, ...quarantined && quarantineExpansions }).join(","),
       },
       notFound: unknownRepository(repository ?? ""),
     }, page({ tests }));
