@@ -189,7 +189,7 @@ function readClientSecret(environment: Environment): string {
 const MIN_SECRET_CHARACTERS = 16;
 
 /**
- * What is wrong with the client secret, from which the key of sessions follows, and what to do; `null` if nothing.
+ * What is wrong with the client secret, from which the session key is derived, and what to do; `null` if nothing.
  *
  * @throws {UsageError} when its file cannot be read
  */
@@ -200,7 +200,7 @@ export function clientSecretProblem(
   if (secret === "" || secret.length >= MIN_SECRET_CHARACTERS) return null;
   return {
     finding: `OIDC_CLIENT_SECRET has fewer than ${MIN_SECRET_CHARACTERS} characters: anyone who ` +
-      "guesses it can make sessions",
+      "guesses it can forge sessions",
     hint: "use a random one of at least 32 characters",
   };
 }

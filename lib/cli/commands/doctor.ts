@@ -338,7 +338,7 @@ function assessDataFolder(path: string, mode: string | null): Finding {
   return warn("data folder", finding, `run \`chmod 700 ${shellWord(path)}\``);
 }
 
-/** The client secret of sign-in, from which the key of sessions follows. */
+/** The client secret of sign-in, from which the session key is derived. */
 function assessClientSecret({ io }: CommandContext): Finding[] {
   try {
     const problem = clientSecretProblem(io.environment);

@@ -109,7 +109,7 @@ describe("doctor", () => {
       };
       assert.deepEqual(await examine({ OIDC_CLIENT_SECRET: "secret" }), [
         "warn\tsign-in\tOIDC_CLIENT_SECRET has fewer than 16 characters: anyone who guesses it can " +
-        "make sessions\tuse a random one of at least 32 characters",
+        "forge sessions\tuse a random one of at least 32 characters",
       ]);
       const [unreadable] = await examine({ OIDC_CLIENT_SECRET_FILE: "/nonexistent" });
       assert.match(unreadable!, /^warn\tsign-in\tOIDC_CLIENT_SECRET_FILE: .* cannot be read: /);

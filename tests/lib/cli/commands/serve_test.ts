@@ -10,7 +10,7 @@ const SIGN_IN = {
   OIDC_ORGANIZATION: "nope",
 };
 const GUESSABLE =
-  /^OIDC_CLIENT_SECRET has fewer than 16 characters: anyone who guesses it can make sessions: use a random one of at least 32 characters$/m;
+  /^OIDC_CLIENT_SECRET has fewer than 16 characters: anyone who guesses it can forge sessions: use a random one of at least 32 characters$/m;
 
 describeWithDatabases("serve", (database) => {
   const cli = commandLine(() => ({ ...database(), kind: "embedded" }));
