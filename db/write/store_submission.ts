@@ -104,8 +104,8 @@ export async function storeSubmission(
 ): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, content, coverage } = given;
   const repository = locked ?? await lockForUpload(tx, repositoryId);
-  // The same report bytes with the same commit and build URL are the same submission. Two runs never write the
-  // same bytes, because durations differ; without durations or results they may.
+  // The same report bytes with the same commit and build URL are the same submission, because the durations of two
+  // runs differ. Without durations, two runs may write the same bytes.
   const run = ["environment", "job", "workflow", "shard", "attempt"] as const;
   const isTimed = content.durations.some((byte) => byte !== 0);
   const names = isTimed ? [] : run.map((name) => given[name] ?? "");

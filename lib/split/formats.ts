@@ -82,7 +82,10 @@ export function formatShare(
   return names.length === 0 ? "" : `${toArguments(names).join(" ")}\n`;
 }
 
-/** The package of a source file of Go, as its folder: `go test` takes no files of several. A package is itself. */
+/**
+ * The package of a Go source file, as the path of its folder, because `go test` rejects files of several packages. Any
+ * other name is a package already.
+ */
 function packageOf(name: string): string {
   const path = name.replaceAll("\\", "/");
   if (!path.endsWith(".go")) return name;

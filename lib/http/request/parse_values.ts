@@ -17,10 +17,7 @@ export function parseValues<Entries extends v.ObjectEntries>(
   const unknown = [...parameters.keys()].filter((name) => !known.includes(name))
     .map((name) => [shorten(name), [`unknown parameter: expected ${known.join(", ")}`]]);
   const raw = Object.fromEntries(
-    known.map((name) => [
-      name,
-      textsOf(parameters, name)[0],
-    ]),
+    known.map((name) => [name, textsOf(parameters, name)[0]]),
   );
   const { success, output, issues } = v.safeParse(schema, raw);
   if (success && unknown.length === 0) return { values: output };

@@ -71,7 +71,10 @@ async function writeTree(
   return isWhole && isTreeId(tree) ? { tree, changed } : null;
 }
 
-/** With its time: git compares the content of files that are as young as the index, for they may have changed since. */
+/**
+ * Copies the index with its modification time. Git compares the content of files that are not older than the index, as
+ * they may have changed within the same second ("racy git"); a younger copy would hide such changes.
+ */
 async function copyIndex(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   const { atime, mtime } = await stat(from);

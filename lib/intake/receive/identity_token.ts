@@ -115,7 +115,7 @@ export function createIdentityTokens(
   };
 }
 
-/** The branches at which a run is never stored, where only the client says which branch it is of. */
+/** The branches that a run is never stored at, where only the client says which branch it is of. */
 async function baseBranchesOf(
   sql: Database["sql"],
   { run: { baseBranches, repository }, organizationId, now }: {
@@ -127,7 +127,7 @@ async function baseBranchesOf(
   if (baseBranches.length === 0) return [];
   const found = await findRepository(sql, { organizationId, ...repository });
   if (!found) return baseBranches;
-  // The one that was set may be another than the claims name. One that is guessed may be that of the change.
+  // It may differ from the default branch in the claims. A guessed one may be the branch of the change itself.
   const { base, isBaseGuessed } = await loadBase(sql, { repositoryId: found.repositoryId, now });
   return isBaseGuessed ? baseBranches : [...baseBranches, base];
 }
