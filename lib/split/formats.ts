@@ -1,4 +1,5 @@
 /** Shares as arguments of test runners. */
+import { posix } from "node:path";
 import type { DurationUnit } from "../analysis/durations.ts";
 
 /** Formats of a share. */
@@ -89,7 +90,7 @@ export function formatShare(
 function packageOf(name: string): string {
   const path = name.replaceAll("\\", "/");
   if (!path.endsWith(".go")) return name;
-  const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0)) || ".";
+  const folder = posix.dirname(path);
   return /^(?:\/|\.{1,2}(?:\/|$))/.test(folder) ? folder : `./${folder}`;
 }
 
