@@ -174,7 +174,7 @@ interface Loaded {
   /** The first disruption that is stored: an earlier one may be pruned. */
   first: Awaited<ReturnType<typeof loadFirstDisrupted>>;
   history: { stopped: Stopped | null };
-  /** Those that are selected. */
+  /** The patterns of the request; `null` for all. */
   environments: Patterns;
 }
 

@@ -346,7 +346,9 @@ function assessClientSecret({ io }: CommandContext): Finding[] {
   } catch (error) {
     // Only the user of `serve` may read its file. The other findings are shown all the same.
     if (!(error instanceof UsageError)) throw error;
-    return [warn("sign-in", error.message, "run doctor as the user of `serve`")];
+    return [
+      warn("sign-in", error.message, "check the path, and run doctor as the user of `serve`"),
+    ];
   }
 }
 

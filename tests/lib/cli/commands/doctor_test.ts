@@ -112,7 +112,10 @@ describe("doctor", () => {
         "forge sessions\tuse a random one of at least 32 characters",
       ]);
       const [unreadable] = await examine({ OIDC_CLIENT_SECRET_FILE: "/nonexistent" });
-      assert.match(unreadable!, /^warn\tsign-in\tOIDC_CLIENT_SECRET_FILE: .* cannot be read: /);
+      assert.match(
+        unreadable!,
+        /^warn\tsign-in\tOIDC_CLIENT_SECRET_FILE: .* cannot be read: .*\tcheck the path, and run doctor as/,
+      );
       assert.deepEqual(await examine({ OIDC_CLIENT_SECRET: "0123456789abcdef" }), []);
       assert.deepEqual(await examine({}), []);
     } finally {
