@@ -48,13 +48,15 @@ async function writeTree(
     GIT_OBJECT_DIRECTORY: folder,
     GIT_ALTERNATE_OBJECT_DIRECTORIES: join(resolve(gitFolder, common.trim()), "objects"),
   };
+  // One file: a split index has a part in the folder of the checkout.
+  const onCopy: Git = (args) => git(["-c", "core.splitIndex=false", ...args], env);
   // Without an index, no file is staged.
   await copyIndex(join(gitFolder, "index"), index).catch(() => {});
   // Files that are assumed to be unchanged are compared as well.
-  await git(["update-index", "-q", "--really-refresh"], env);
+  await onCopy(["update-index", "-q", "--really-refresh"]);
   const isResult = await resultsBelow(await git(["rev-parse", "--show-toplevel"]), results);
   const isSkipped = ({ path, isTracked }: StatusEntry) => !isTracked && isResult(path);
-  const entries = await readStatus(git, { hasUntracked, env });
+  const entries = await readStatus(onCopy, { hasUntracked });
   const headTree = await treeOf(commit, git);
   if (!entries || headTree === "") return null;
   const changed = entries.filter((one) => !isSkipped(one)).map(({ path }) => path);
@@ -63,9 +65,9 @@ async function writeTree(
   const pathsFile = join(folder, "paths");
   await Deno.writeTextFile(pathsFile, [":/", ...skipped].join("\0"));
   const scope = hasUntracked ? "--all" : "--update";
-  await git(["add", scope, `--pathspec-from-file=${pathsFile}`, "--pathspec-file-nul"], env);
-  const tree = await git(["write-tree"], env);
-  const rest = await readStatus(git, { hasUntracked, env });
+  await onCopy(["add", scope, `--pathspec-from-file=${pathsFile}`, "--pathspec-file-nul"]);
+  const tree = await onCopy(["write-tree"]);
+  const rest = await readStatus(onCopy, { hasUntracked });
   // Such as changes in a submodule, which no tree of this repository contains.
   const isWhole = rest?.every((one) => one.isStaged || isSkipped(one)) ?? false;
   return isWhole && isTreeId(tree) ? { tree, changed } : null;
@@ -92,7 +94,7 @@ interface StatusEntry {
 /** What differs from `HEAD`; `null` if git fails. */
 async function readStatus(
   git: Git,
-  { hasUntracked, env }: { hasUntracked: boolean; env: Record<string, string> },
+  { hasUntracked }: { hasUntracked: boolean },
 ): Promise<StatusEntry[] | null> {
   const untracked = `--untracked-files=${hasUntracked ? "all" : "no"}`;
   const text = await git(
@@ -106,7 +108,6 @@ async function readStatus(
       "--ignore-submodules=none",
       untracked,
     ],
-    env,
   );
   if (!text.startsWith("# ")) return null;
   return text.split("\0").filter((line) => line !== "" && !line.startsWith("# ")).map((line) => {

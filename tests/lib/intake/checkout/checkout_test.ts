@@ -133,6 +133,22 @@ describeWithDatabase("a git checkout outside of CI", (database) => {
     assert.notEqual(found.tree, tree);
   });
 
+  it("leaves nothing in the folder of git, of a split index either", async () => {
+    const names = Array.from({ length: 5 }, (_, no) => `code${no}.txt`);
+    const files = () =>
+      Array.from(Deno.readDirSync(join(folder, ".git")), ({ name }) => name).sort();
+    await git(["config", "core.splitIndex", "true"]);
+    await git(["update-index", "--split-index"]);
+    const before = files();
+    await during(
+      () => Promise.all(names.map((name) => write(name, "new"))),
+      () => Promise.all(names.map(remove)),
+    );
+    assert.deepEqual(files(), before);
+    await git(["config", "--unset", "core.splitIndex"]);
+    await git(["update-index", "--no-split-index"]);
+  });
+
   it("has another tree with an untracked file, as it will be committed", async () => {
     let committed = "";
     const found = await during(() => write("conftest.py"), async () => {
