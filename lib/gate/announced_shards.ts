@@ -21,6 +21,8 @@ export function parseShard(name: string): Shard | null {
 
 /** The uploads of shards with one total, such as `1/3` and `2/3`. */
 interface Split extends Pick<Shard, "total"> {
+  /** `null`: each shard has its own. */
+  environment: string | null;
   uploads: Upload[];
   indexes: ReadonlySet<number>;
 }
@@ -32,8 +34,8 @@ interface MissingShards extends Pick<Shard, "total"> {
 }
 
 /**
- * The announced shards of the jobs of a build that have no upload. None is missing if the job ran again with all
- * shards of another total.
+ * The announced shards of the jobs of a build that have no upload. None is missing if the job ran again in the same
+ * environment with all shards of another total.
  *
  * @param usual the shards of its jobs on the base branch, which tell whether they are counted from 0
  */
@@ -56,9 +58,11 @@ export function missingAnnounced(
       return { ...split, job, names: missing.map((index) => `${index}/${total}`) };
     });
     const complete = splits.filter(({ names }) => names.length === 0);
-    return splits.filter(({ names, uploads }) =>
-      names.length > 0 && !complete.some((other) => isLater(other.uploads, uploads))
-    );
+    const isRepeated = ({ environment, uploads }: Split) =>
+      complete.some((other) =>
+        [null, environment].includes(other.environment) && isLater(other.uploads, uploads)
+      );
+    return splits.filter((split) => split.names.length > 0 && !isRepeated(split));
   });
 }
 
@@ -66,15 +70,17 @@ function splitsOf(ofJob: readonly Upload[]): Split[] {
   const totals = Map.groupBy(ofJob, ({ shard }) => parseShard(shard)?.total);
   return [...totals].flatMap(([total, ofTotal]) => {
     if (total === undefined) return [];
-    const split = (uploads: Upload[]) => {
+    const split = (environment: string | null, uploads: Upload[]) => {
       const indexes = new Set(uploads.map(({ shard }) => parseShard(shard)!.index));
-      return { total, uploads, indexes };
+      return { total, environment, uploads, indexes };
     };
-    const byEnvironment = Map.groupBy(ofTotal, ({ environment }) => environment).values()
-      .map(split).toArray();
+    const byEnvironment = Array.from(
+      Map.groupBy(ofTotal, ({ environment }) => environment),
+      ([environment, uploads]) => split(environment, uploads),
+    );
     // A matrix variable that numbers the shards under a name of its own is part of the environment.
     const isNumbered = byEnvironment.every(({ indexes }) => indexes.size === 1);
-    return isNumbered ? [split(ofTotal)] : byEnvironment;
+    return isNumbered ? [split(null, ofTotal)] : byEnvironment;
   });
 }
 

@@ -168,6 +168,10 @@ describe("a build", () => {
     assert.deepEqual(of(["mac", "1/2"], ["mac", "2/2"], ["win", "1/2"]), said);
     assert.deepEqual(of(["1", "1/2"], ["2", "2/2"]), whole);
     assert.deepEqual(of(["1", "1/3"], ["2", "2/3"]).whole, false);
+    // Another environment is later, but repeats nothing.
+    const [mac, win] = [{ environment: "mac", attempt: "1" }, { environment: "win", attempt: "2" }];
+    const later = [...shards(["1/2"], mac), ...shards(["1/2", "2/2"], win)];
+    assert.deepEqual(wholeBuild(later, { expected: [] }), said);
   });
 
   it("is whole when a later attempt has all shards of another split", () => {
