@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { areTimed } from "../../lib/analysis/columns.ts";
 import { hasFailedAndPassed } from "../../lib/analysis/disruptions.ts";
 import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
@@ -85,6 +86,12 @@ interface StoreResult {
   notes: string[];
 }
 
+/**
+ * Reports with the durations of so many tests are never equal by chance, not even if a clock has two values: once in
+ * a million.
+ */
+const MIN_TIMED_TESTS = 20;
+
 /** `digest` identifies an upload, in 32 hex digits. */
 type DigestedUpload = Upload & { digest: string };
 
@@ -104,11 +111,10 @@ export async function storeSubmission(
 ): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, content, coverage } = given;
   const repository = locked ?? await lockForUpload(tx, repositoryId);
-  // The same report bytes with the same commit and build URL are the same submission, because the durations of two
-  // runs differ. Without durations, two runs may write the same bytes.
+  // The same report bytes with the same commit and build URL are the same submission. Two runs never write the
+  // same bytes, because durations differ; those of a few tests may be equal by chance.
   const run = ["environment", "job", "workflow", "shard", "attempt"] as const;
-  const isTimed = content.durations.some((byte) => byte !== 0);
-  const names = isTimed ? [] : run.map((name) => given[name] ?? "");
+  const names = areTimed(content, MIN_TIMED_TESTS) ? [] : run.map((name) => given[name] ?? "");
   const ofRun = names.some((name) => name !== "") ? names : [];
   const digest = given.imported?.digest ??
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest, ...ofRun]))
