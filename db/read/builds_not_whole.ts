@@ -1,6 +1,8 @@
 // Tests: tests/routes/build_outcome_test.ts
 import { buildKey } from "../../lib/analysis/build_costs.ts";
 import { BUILD_COLUMNS, unclearTests } from "../../lib/analysis/build_outcome.ts";
+import { recordedAtOf } from "../../lib/base/identity.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { missingAnnounced } from "../../lib/gate/announced_shards.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { isOfBuild } from "./fragments.ts";
@@ -49,9 +51,19 @@ async function buildsWithMissingShards(
       .map(([url]) => url);
   const urls = incomplete(rows);
   if (urls.length === 0) return [];
-  // A list may end within a build.
+  // A list may end within a build. Older uploads with its URL are those of another one.
   const columns = [...BUILD_COLUMNS];
-  return incomplete(await loadRuns(tx, { repositoryId, columns, where: isOfBuild(tx, urls) }));
+  const all = await loadRuns(tx, { repositoryId, columns, where: isOfBuild(tx, urls) });
+  const latest = new Map(urls.map((url) => [url, 0]));
+  for (const { buildUrl, submissionId } of rows) {
+    const at = recordedAtOf(submissionId);
+    if (at > (latest.get(buildUrl) ?? at)) latest.set(buildUrl, at);
+  }
+  return incomplete(
+    all.filter(({ buildUrl, submissionId }) =>
+      recordedAtOf(submissionId) >= latest.get(buildUrl)! - SECONDS_PER_DAY
+    ),
+  );
 }
 
 /** The keys of the builds in which the outcome of a test is unknown at last. */

@@ -109,6 +109,10 @@ export async function exerciseRoutes(database: Database): Promise<void> {
     await fixture.upload(shop!, [{ name: "leg", conclusion: conclusion as "failure" }], build);
   }
   assert.equal((await fixture.get("/repos/acme/shop")).status, 200);
+  // A test that gets a file, and has none again when another file has it too.
+  for (const file of ["", "a.ts", "b.ts"]) {
+    await fixture.upload(shop!, [{ name: "moved", file }], { branch: "main" });
+  }
   // A build that began before the range.
   for (const age of [8 * DAY, 6 * DAY]) {
     const build = { recordedAt: fixture.clock.now - age, buildUrl: "https://ci.example.com/long" };
