@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { areTimed } from "../../lib/analysis/columns.ts";
 import { hasFailedAndPassed } from "../../lib/analysis/disruptions.ts";
 import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches.ts";
-import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { mayBeEqual, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
 import type { TestList } from "../../lib/analysis/run.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
@@ -44,6 +43,8 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   isOfPull?: boolean;
   /** The default branch of the repository; `""` when it is not known. */
   defaultBranch?: string;
+  /** Number of the job in its CI run, another one when it runs again; 0 when unknown. */
+  jobNumber?: number;
   /** Tags of single tests, in addition to the tags of all. */
   testTags?: TestTags | null;
   /** SHA-256 (hex) of the bytes of the reports. */
@@ -86,12 +87,6 @@ interface StoreResult {
   notes: string[];
 }
 
-/**
- * Reports with the durations of so many tests are never equal by chance, not even if a clock has two values: once in
- * a million.
- */
-const MIN_TIMED_TESTS = 20;
-
 /** `digest` identifies an upload, in 32 hex digits. */
 type DigestedUpload = Upload & { digest: string };
 
@@ -113,9 +108,10 @@ export async function storeSubmission(
   const repository = locked ?? await lockForUpload(tx, repositoryId);
   // The same report bytes with the same commit and build URL are the same submission. Two runs never write the
   // same bytes, because durations differ; those of a few tests may be equal by chance.
-  const run = ["environment", "job", "workflow", "shard", "attempt"] as const;
-  const names = areTimed(content, MIN_TIMED_TESTS) ? [] : run.map((name) => given[name] ?? "");
-  const ofRun = names.some((name) => name !== "") ? names : [];
+  const { environment = "", job = "", workflow = "", shard = "", attempt = "", jobNumber = 0 } =
+    given;
+  const run = [environment, job, workflow, shard, attempt, jobNumber];
+  const ofRun = mayBeEqual(content) && run.some(Boolean) ? run : [];
   const digest = given.imported?.digest ??
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest, ...ofRun]))
       .digest("hex").slice(0, 32);

@@ -282,14 +282,6 @@ export function durationAt(
   return reader.read() * durationUnit;
 }
 
-/** Whether at least so many tests took time. */
-export function areTimed({ durations }: Pick<ResultColumns, "durations">, least: number): boolean {
-  const reader = new VarintReader(durations);
-  let count = 0;
-  while (count < least && !reader.done) if (reader.read() > 0) count++;
-  return count === least;
-}
-
 /** The attempts of every test of the list, in its order. */
 export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
   const { durationUnit } = columns;

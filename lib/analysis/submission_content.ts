@@ -15,6 +15,7 @@ import {
 } from "./columns.ts";
 import { causesOfOtherMessages, otherCauses } from "./failure_causes.ts";
 import { type FailureTexts, TextCollector } from "./failure_texts.ts";
+import { VarintReader } from "./varint.ts";
 import type { SuiteOverhead } from "../report/report_reader.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 import { NegativeCollector, type Negatives } from "./negatives.ts";
@@ -41,6 +42,20 @@ export interface SubmissionContent extends ResultColumns {
   negatives: Negatives;
   /** The texts of the negative results, each once. */
   texts: FailureTexts;
+}
+
+/**
+ * Reports with the durations of this many tests are never equal by chance, even if a clock has two values only: once
+ * in a million.
+ */
+const MIN_TIMED_TESTS = 20;
+
+/** Whether the reports of two runs may be equal by chance: few of their tests took time. */
+export function mayBeEqual({ durations }: SubmissionContent): boolean {
+  const reader = new VarintReader(durations);
+  let count = 0;
+  while (count < MIN_TIMED_TESTS && !reader.done) if (reader.read() > 0) count++;
+  return count < MIN_TIMED_TESTS;
 }
 
 /** The content as plain data, which can be sent to another thread. */

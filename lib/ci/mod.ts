@@ -56,6 +56,8 @@ export interface DetectedFacts {
   author: string;
   queueBase: string;
   defaultBranch: string;
+  /** Number of the job in its run, another one when it runs again; 0 when unknown. */
+  jobNumber: number;
 }
 
 export interface CiJob extends DetectedRun {
@@ -196,6 +198,7 @@ export function detectedFacts(
     author: isOwnCommit ? known.author : "",
     queueBase: isOwnBranch && known.queueBase || mergeQueueOf(branch).base,
     defaultBranch: known.defaultBranch,
+    jobNumber: isOwnRepository && run ? run.order[1] : 0,
   };
 }
 

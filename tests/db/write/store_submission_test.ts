@@ -193,11 +193,12 @@ describeWithDatabases("processing a submission", (database) => {
         durationMicroseconds,
       }));
       const found = [];
-      for (const more of [{}, {}, { attempt: "3" }, { job: "e2e" }, { environment: "arm" }]) {
+      const others = [{ attempt: "3" }, { job: "e2e" }, { environment: "arm" }, { jobNumber: 102 }];
+      for (const more of [{}, {}, ...others]) {
         const equal = { reportDigest: "equal", ...names, ...more };
         found.push((await process(uploadOf(repository, results, equal))).duplicate);
       }
-      assert.deepEqual(found, [false, true, !areRuns, !areRuns, !areRuns]);
+      assert.deepEqual(found, [false, true, ...others.map(() => !areRuns)]);
     }
   });
 

@@ -89,8 +89,10 @@ describeWithDatabases("storing an upload", (database) => {
       }
       const results = { content: builder.finish(), reportDigest: treeOid, testTags: null };
       const files = { results, coverage: null, notes: [] };
+      // Later than the one before, or their ids decide.
+      const recordedAt = facts.recordedAt + Number(treeOid);
       const sent = await recorder.during(() =>
-        storeUpload(sql, organization, { ...run, treeOid }, files, { now: NOW })
+        storeUpload(sql, organization, { ...run, treeOid, recordedAt }, files, { now: NOW })
       );
       // The look for a connection pooler, of servers only, is sent with the first statement.
       return sent.filter(({ text }) => text !== "select pg_backend_pid() as pid")
