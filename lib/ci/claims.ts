@@ -9,7 +9,7 @@ import { branchOf } from "./git_ref.ts";
 import { readGitUrl } from "./git_url.ts";
 import { MERGE_QUEUE } from "./merge_queue.ts";
 import { shorten } from "./mod.ts";
-import type { CiVariables } from "./variables.ts";
+import type { CiVariables, DecisiveFact } from "./variables.ts";
 
 /** The claims of a token: JSON of its issuer. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -33,8 +33,8 @@ export interface ClaimedRun {
   attempt?: string | undefined;
   /** The workflow, for a client that names none; `""` when unknown. */
   workflow?: string;
-  /** Whether the branch alone says which merge queue the run is of. */
-  isQueueInBranch?: boolean;
+  /** What the variables of the client do not decide: it could make the run one of the base branch. */
+  notOfClient: readonly DecisiveFact[];
 }
 
 const MAX_CHARACTERS = 2_000;
@@ -72,6 +72,7 @@ export function claimedRun(
     baseBranches: [],
     runs: [],
     buildUrl: "",
+    notOfClient: [],
   };
 }
 
@@ -104,7 +105,7 @@ function runOfGitHub(text: (name: string) => string): Run {
     attempt: number(text("run_attempt")),
     // In workflow_run another workflow has tested.
     workflow: text("event_name") === "workflow_run" ? "" : shorten(text("workflow")),
-    isQueueInBranch: true,
+    notOfClient: isOfBase ? ["queueBase", "defaultBranch"] : ["queueBase"],
   };
 }
 
@@ -128,6 +129,7 @@ function runOfGitLab(text: (name: string) => string): Run {
     baseBranches: [],
     runs: pipeline === "" ? [] : [pipeline],
     buildUrl: pipeline && `${text("iss")}/${text("project_path")}/-/pipelines/${pipeline}`,
+    notOfClient: /^refs\/merge-requests\/\d+\/train$/.test(text("ref_path")) ? [] : ["queueBase"],
   };
 }
 

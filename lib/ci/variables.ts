@@ -76,12 +76,20 @@ export function parseCi(text: string): Record<string, string> {
   return knownVariables(found);
 }
 
-const QUEUE_NAMES = SERVICES.flatMap(({ queueBase = [] }) => namesOfFact(queueBase));
+/** A fact that decides whether a run counts for the base branch. */
+export type DecisiveFact = "queueBase" | "defaultBranch";
 
-/** Lines without those that say for which branch a merge queue is. */
-export function withoutQueue(lines: string): string {
+/** Lines without the variables that say some facts, and no other. */
+export function withoutFacts(lines: string, facts: readonly DecisiveFact[]): string {
   const variables = parseCi(lines);
-  for (const name of QUEUE_NAMES) delete variables[name];
+  for (const service of SERVICES) {
+    for (const fact of facts) {
+      const others = new Set(namesOfService({ ...service, [fact]: [] }));
+      for (const name of namesOfFact(service[fact] ?? [])) {
+        if (!others.has(name)) delete variables[name];
+      }
+    }
+  }
   return formatCi(variables);
 }
 

@@ -1,6 +1,8 @@
 // Tests: tests/lib/intake/pack_upload_test.ts
 /** The facts of an upload and of its identity token, which take precedence. */
 import { claimedBranch, claimedBuildUrl, type ClaimedRun } from "../ci/claims.ts";
+import { mergeQueueOf } from "../ci/merge_queue.ts";
+import type { DecisiveFact } from "../ci/variables.ts";
 import { excerpt } from "../report/report_error.ts";
 import type { FoundFacts } from "./archive_facts.ts";
 
@@ -20,13 +22,18 @@ export function withClaims(
   };
   const { commit = facts.commitOid } = run;
   const isSameCode = commit.startsWith(facts.commitOid);
-  const branch = facts.branch ?? "";
+  const commitOid = isSameCode ? commit : choose("commit", facts.commitOid, commit);
+  const given = facts.branch ?? "";
+  const branch = choose("branch", given, claimedBranch(run, given));
+  const isOfClient = (fact: DecisiveFact) => !run.notOfClient.includes(fact);
   return {
     ...facts,
-    commitOid: isSameCode ? commit : choose("commit", facts.commitOid, commit),
+    commitOid,
     // The tree belongs to its commit.
     treeOid: isSameCode ? facts.treeOid : null,
-    branch: choose("branch", branch, claimedBranch(run, branch)) || null,
+    branch: branch || null,
+    queueBase: isOfClient("queueBase") ? facts.queueBase ?? "" : mergeQueueOf(branch).base,
+    defaultBranch: isOfClient("defaultBranch") ? facts.defaultBranch ?? "" : "",
     workflow: facts.workflow || (run.workflow ?? ""),
     attempt: choose("attempt", facts.attempt, run.attempt ?? facts.attempt),
     buildUrl: choose("build URL", facts.buildUrl, claimedBuildUrl(run, facts.buildUrl)),

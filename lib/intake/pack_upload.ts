@@ -20,7 +20,7 @@ import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/storage.ts";
 import type { ClaimedRun } from "../ci/claims.ts";
 import { isCiJob } from "../ci/mod.ts";
-import { formatCi, parseCi, withoutQueue } from "../ci/variables.ts";
+import { formatCi, parseCi, withoutFacts } from "../ci/variables.ts";
 import { readCiLines } from "./ci_facts.ts";
 import { FilesToPack, packArchive } from "./files_to_pack.ts";
 import { type FoundFacts, parseFacts, pathPrefixes, repositoryIn } from "./archive_facts.ts";
@@ -289,7 +289,7 @@ async function contentsOfFiles(
 
 /** The variables of the client, and of a pull request those that its token implies, if the client sent none of it. */
 function claimedCi(claims: ClaimedRun | undefined, given: string): string {
-  const ci = claims?.isQueueInBranch ? withoutQueue(given) : given;
+  const ci = claims ? withoutFacts(given, claims.notOfClient) : given;
   const [service] = Object.keys(claims?.pullVariables ?? {});
   if (service === undefined || readCiLines(ci)?.isOfPull) return ci;
   const known = parseCi(ci);

@@ -214,28 +214,67 @@ describeWithDatabase("an upload with an identity token", (database) => {
     }
   });
 
-  it("of GitHub is of no merge queue but that of its branch", async () => {
-    const ci = "BUILDKITE=true\nBUILDKITE_REPO=git@github.com:acme/shop.git\n" +
+  it("is of no merge queue but that of its branch", async () => {
+    const ofQueue = "gh-readonly-queue/main/pr-5-0123456";
+    const ofBuildkite = "BUILDKITE=true\nBUILDKITE_REPO=git@github.com:acme/shop.git\n" +
       `BUILDKITE_COMMIT=${OTHER_SHA}\nBUILDKITE_BRANCH=feature\n` +
       "BUILDKITE_MERGE_QUEUE_BASE_BRANCH=main\n";
-    const queue = "refs/heads/gh-readonly-queue/main/pr-5-0123456";
+    const ofTrain = `GITLAB_CI=true\nCI_COMMIT_SHA=${OTHER_SHA}\n` +
+      "CI_MERGE_REQUEST_EVENT_TYPE=merge_train\nCI_MERGE_REQUEST_TARGET_BRANCH_NAME=main\n";
     const workflow_run = { event_name: "workflow_run", ref: "refs/heads/main" };
+    const id = await trust("--claims namespace_path=acme/group");
+    const gitLab = {
+      namespace_path: "acme/group",
+      project_path: "acme/group/api",
+      sha: OTHER_SHA,
+      ref: "feature",
+      ref_path: "refs/heads/feature",
+    };
+    const mergeRequest = { ...gitLab, pipeline_source: "merge_request_event" };
     for (
-      const [name, claims, expected] of [
-        ["a branch", {}, ""],
-        ["workflow_run", workflow_run, ""],
-        ["a queue", { event_name: "merge_group", ref: queue }, "main"],
+      const [name, claims, ci, expected] of [
+        ["a branch", GITHUB_CLAIMS, ofBuildkite, ""],
+        ["workflow_run", { ...GITHUB_CLAIMS, ...workflow_run }, ofBuildkite, ""],
+        [
+          "a queue",
+          { ...GITHUB_CLAIMS, event_name: "merge_group", ref: `refs/heads/${ofQueue}` },
+          ofBuildkite,
+          "main",
+        ],
+        ["a branch at GitLab", gitLab, ofTrain, ""],
+        [
+          "a merge request",
+          { ...mergeRequest, ref_path: "refs/merge-requests/4/head" },
+          ofTrain,
+          "",
+        ],
+        ["a train", { ...mergeRequest, ref_path: "refs/merge-requests/4/train" }, ofTrain, "main"],
       ] as const
     ) {
-      const body = formOf([["report", "a.xml", reportOf(`queue ${name}`)]]);
-      body.append("ci", ci);
-      const response = await send(await issuer.token({ ...GITHUB_CLAIMS, ...claims }), { body });
-      const { key } = await response.clone().json();
-      await stored(response);
-      const [row] = await database().sql<{ queueBase: string }[]>`
-        select queue_base as "queueBase" from submission where key = ${key}`;
-      assert.equal(row!.queueBase, expected, name);
+      for (const branch of ["", ofQueue]) {
+        const body = formOf([["report", "a.xml", reportOf(`${name} ${branch}`)]]);
+        body.append("ci", ci);
+        const path = `/upload?commit=${OTHER_SHA}&branch=${branch}`;
+        const response = await send(await issuer.token(claims), { path, body });
+        const { key } = await response.clone().json();
+        await stored(response);
+        const [row] = await database().sql<{ queueBase: string }[]>`
+          select queue_base as "queueBase" from submission where key = ${key}`;
+        assert.equal(row!.queueBase, expected, `${name} ${branch}`);
+      }
     }
+    await untrust(id);
+  });
+
+  it("of workflow_run does not say which branch is the default branch", async () => {
+    const body = formOf([["report", "a.xml", reportOf("default")]]);
+    body.append("ci", `GITHUB_ACTIONS=true\nEVENT_REPOSITORY_DEFAULT_BRANCH="evil"\n`);
+    const workflow_run = { event_name: "workflow_run", ref: "refs/heads/main" };
+    const token = await issuer.token({ ...GITHUB_CLAIMS, ...workflow_run });
+    await stored(await send(token, { path: `/upload?commit=${OTHER_SHA}`, body }));
+    const repositories = await database().sql`
+      select name from repository where default_branch = 'evil'`;
+    assert.deepEqual([...repositories], []);
   });
 
   it("of a pull request is never of the base branch, whatever its branch is called", async () => {
