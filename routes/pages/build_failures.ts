@@ -52,13 +52,18 @@ export async function withVerdicts(
   const { tests } = await loadTests();
   const tracked = new Map(tests.map((test) => [test.id, test]));
   const judged = failed.map((failure): JudgedFailure => {
-    const conclusion = conclusions.get(failure.submissionId)?.get(failure.testNo);
-    const isKnown = conclusion?.isKnownOnBase === true;
-    const run = {
-      environment: environmentOf.get(failure.submissionId) ?? "",
-      hasFailedOnBase: isKnown,
-    };
-    return { ...failure, conclusion, verdict: verdictOf(tracked.get(failure.testId), run) };
+    const { testId, testNo } = failure;
+    const conclusionIn = (submissionId: string) => conclusions.get(submissionId)?.get(testNo);
+    const conclusion = conclusionIn(failure.submissionId);
+    // The gate of each environment must excuse it.
+    const places = failure.failedIn.length > 0 ? failure.failedIn : [failure];
+    const [verdict] = places.map(({ submissionId }) =>
+      verdictOf(tracked.get(testId), {
+        environment: environmentOf.get(submissionId) ?? "",
+        hasFailedOnBase: (conclusionIn(submissionId) ?? conclusion)?.isKnownOnBase === true,
+      })
+    ).sort(compareVerdicts);
+    return { ...failure, conclusion, verdict: verdict! };
   });
   const quarantined = judged.filter(({ verdict }) => verdict === "quarantined");
   // The causes of a test may take 10 ms. The gate excuses this many failures only with `--max-excused`.

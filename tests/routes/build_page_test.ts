@@ -75,6 +75,30 @@ describeWithDatabase("the page of a build", (database) => {
     assert.deepEqual(await verdictIn("Linux-X64"), ["1 flaky:", "flaky"]);
   });
 
+  it("says that the gate excuses a failure only if it does in each environment", async () => {
+    await fixture.upload(shop, flakyBy("the cart is full", "partly"), { recordedAt: NOW - DAY });
+    const id = idOf(shop, { name: "partly" });
+    await quarantine(database(), id, { quarantineEnvironment: "Windows*" });
+    const failure = failed("the cart is full", { name: "partly" });
+    const environments = ["Windows-X64", "Linux-X64"];
+    for (const order of [environments, environments.toReversed()]) {
+      let shown = "";
+      const build = { commitOid: "acacac1", buildUrl: `https://ci.example/${order[0]}` };
+      for (const [no, environment] of order.entries()) {
+        const recordedAt = NOW - 100 + no;
+        const upload = await fixture.upload(shop, [failure], { ...build, environment, recordedAt });
+        shown = upload.submissionId;
+      }
+      const page = await fixture.get(`/repos/acme/shop/builds/${shown}`);
+      assert.match(parseHtml(await page.text()).text, /1 flaky:/, order[0]);
+      const { failed_in, submissions } = await (await fixture.get(
+        `/api/repos/acme/shop/submissions/${shown}/build`,
+      )).json();
+      const { environment } = submissions.find(({ id }: { id: string }) => id === failed_in[0]);
+      assert.equal(environment, "Linux-X64");
+    }
+  });
+
   it("gives the reason for the verdict in the closed row of a failure, with a link to the test", async () => {
     const { submissionId } = await fixture.upload(shop, [
       failed("first", { name: "c" }),

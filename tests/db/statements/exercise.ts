@@ -113,6 +113,14 @@ export async function exerciseRoutes(database: Database): Promise<void> {
   for (const file of ["", "a.ts", "b.ts"]) {
     await fixture.upload(shop!, [{ name: "moved", file }], { branch: "main" });
   }
+  // A build in which a test failed in several environments.
+  let buildId = "";
+  for (const environment of ["linux", "windows"]) {
+    const build = { environment, buildUrl: "https://ci.example.com/everywhere" };
+    const results = [{ name: "everywhere", conclusion: "failure" as const }];
+    ({ submissionId: buildId } = await fixture.upload(shop!, results, build));
+  }
+  assert.equal((await fixture.get(`/repos/acme/shop/builds/${buildId}`)).status, 200);
   // A build that began before the range.
   for (const age of [8 * DAY, 6 * DAY]) {
     const build = { recordedAt: fixture.clock.now - age, buildUrl: "https://ci.example.com/long" };
