@@ -39,12 +39,8 @@ const ARGUMENTS: Record<
   rspec: { file: PATHS, test: PATHS },
   go: {
     file: (names) => PATHS([...new Set(names.map(packageOf))]),
-    test: (
-      names,
-    ) => [
-      "-run",
-      `^(${names.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})$`,
-    ],
+    // Within parentheses go does not look for subtests: they run with their test.
+    test: (names) => ["-run", `^(${[...new Set(names.map(testOf))].join("|")})$`],
   },
   gradle: {
     file: (names) => classesOf(names, "*.").flatMap((name) => ["--tests", name]),
@@ -81,6 +77,12 @@ export function formatShare(
     );
   }
   return names.length === 0 ? "" : `${toArguments(names).join(" ")}\n`;
+}
+
+/** The regular expression of a test of Go, or of that of a subtest such as `TestCart/adds`. */
+function testOf(name: string): string {
+  const [test = ""] = name.split("/", 1);
+  return test.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 /**

@@ -30,6 +30,12 @@ describe("a share", () => {
       "-run ^(TestA|Test\\.B)$\n",
     ],
     [
+      "the tests of subtests for go",
+      { format: "go", by: "test" },
+      ["TestA/adds", "TestB", "TestA/pays_(twice)"],
+      "-run ^(TestA|TestB)$\n",
+    ],
+    [
       "files for gradle",
       { format: "gradle", by: "file" },
       FILES,
