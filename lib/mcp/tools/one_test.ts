@@ -207,17 +207,16 @@ function nextStep(
   const { passes, by_chance: byChance, passes_needed: passesNeeded } = calm;
   const proof = repairProof({ passes, byChance, passesNeeded });
   if (proof === "failed again") return `Not repaired: it failed again ${place}.`;
-  const notRun = sayNotRun({ notRunSince }, { commitOid });
-  if (notRun !== "") {
-    return `Not proved. ${notRun}: run it there, unless that is no longer used.`;
-  }
   const passed = `${plural(passes, "pass", "passes")} ${place}`;
   // However often it passes, it has not been repaired.
   if (segments.every(({ failures }) => failures === 0)) {
     return `${passed}, and no failure before: nothing to repair.`;
   }
   const counted = `${passed}, ${passesNeeded} needed`;
-  return proof === "enough" ? `${counted}: repaired.` : `Not proved: ${counted}. Run it again.`;
+  const notRun = sayNotRun({ notRunSince }, { commitOid });
+  const elsewhere = notRun && ` ${notRun}: run it there, unless that is no longer used.`;
+  if (proof !== "enough") return `Not proved: ${counted}. Run it again.${elsewhere}`;
+  return elsewhere ? `${counted}: enough there.${elsewhere}` : `${counted}: repaired.`;
 }
 
 function unknownTest(testId: string): string {

@@ -57,8 +57,13 @@ describe("get_test_evidence", () => {
     );
     assert.equal(
       await nextStep({ not_run_since: ["Windows", ""] }),
-      "Not proved. Not run since c0ffee0 in Windows, runs without an environment: run it there, " +
-        "unless that is no longer used.",
+      "60 passes since c0ffee0 in Linux, 13 needed: enough there. Not run since c0ffee0 in Windows, " +
+        "runs without an environment: run it there, unless that is no longer used.",
+    );
+    assert.equal(
+      await nextStep({ calm: { ...calm, passes: 4 }, not_run_since: ["Windows"] }),
+      "Not proved: 4 passes since c0ffee0 in Linux, 13 needed. Run it again. Not run since c0ffee0 in " +
+        "Windows: run it there, unless that is no longer used.",
     );
     assert.equal(
       await nextStep({ calm: { ...calm, by_chance: null }, not_run_since: ["Windows"] }),
