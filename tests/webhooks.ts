@@ -77,7 +77,7 @@ export class WebhookFixture {
   async upload(
     version: string,
     tests: Record<string, string>,
-    { repository = "acme/shop", ...more }: Partial<
+    { repository = "acme/shop", files = [""], ...more }: Partial<
       {
         repository: string;
         branch: string;
@@ -86,18 +86,22 @@ export class WebhookFixture {
         buildUrl: string;
         recordedAt: number;
         tags: string[];
+        /** Each has all tests. */
+        files: readonly string[];
       }
     > = {},
   ): ReturnType<typeof storeUpload> {
     const builder = new SubmissionBuilder();
     for (const [name, outcome] of Object.entries(tests)) {
       const [attempts = "", ...words] = outcome.split(" ");
-      for (const attempt of attempts) {
+      for (
+        const [file, attempt] of files.flatMap((file) => [...attempts].map((one) => [file, one]))
+      ) {
         builder.add({
           suite: "",
           class: "",
           name,
-          file: "",
+          file: file!,
           conclusion: attempt === "+" ? "passing" : "failure",
           durationMicroseconds: 1,
           message: attempt === "+" ? "" : words.join(" ") || `${name} is broken`,

@@ -5,8 +5,10 @@ import {
   addedQuarantine,
   type Quarantine,
 } from "../../lib/analysis/quarantine.ts";
+import type { MistakenMatch } from "../../lib/analysis/file_matches.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
+import { VERSION } from "../../lib/base/version.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, quarantineColumns } from "../read/fragments.ts";
 import { loadOwnersOfTests } from "../read/owners.ts";
@@ -86,6 +88,40 @@ export async function removeQuarantine(
   const quarantine = { ...removed, quarantineReason: reason };
   await changeEntry(tx, test, { at, by, action: "removed", quarantine, origin });
   return true;
+}
+
+/**
+ * Ends the entries of tests that were added since a match gave these a file by mistake, in a transaction, and
+ * logs it: they may be meant for the test of that file, and in doubt nothing is excused. Older ones are meant
+ * for the test without a file. Returns the matches of those that were quarantined.
+ */
+export async function endMistakenEntries(
+  tx: Queryable,
+  repository: Repository,
+  { mistaken, now }: { mistaken: readonly MistakenMatch[]; now: number },
+): Promise<MistakenMatch[]> {
+  if (mistaken.length === 0) return [];
+  const matches = new Map(mistaken.map((match) => [match.testHash, match]));
+  const rows = await tx<(IdentityRow & Quarantine)[]>`
+    select ${identityColumns(tx)}, ${quarantineColumns(tx)}
+    from quarantine q
+      join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+    where q.repository_id = ${repository.repositoryId}
+      and t.test_hash = any(${arrayOf(matches.keys())}::text::bigint[]) and ${isActive(tx, now)}
+    order by t.test_hash`;
+  const ended: MistakenMatch[] = [];
+  for (const { quarantinedAt, testHash, testNo, suite, class: className, name } of rows) {
+    const match = matches.get(testHash)!;
+    if (match.matchedAt === null || quarantinedAt < match.matchedAt) continue;
+    // Named as it was when it was quarantined.
+    const row = { testHash, testNo, suite, class: className, name, file: match.file };
+    const reason = "the file belongs to another test of this name";
+    const removal = { removedAt: now, removedBy: null, reason };
+    const origin = { author: `test-analytics ${VERSION}`, command: "upload" };
+    await removeQuarantine(tx, storedTest(repository, row), removal, origin);
+    ended.push(match);
+  }
+  return ended;
 }
 
 /** Replaces or removes the entry of a test, and logs it. */

@@ -105,7 +105,7 @@ async function findTestsWithoutFile(
     if (test.file !== "") hashes.set(hash, hashWithoutFile(test));
   }
   if (hashes.size === 0) return { matches, mistaken };
-  const rows = await sql<(StoredTest & { matchedAt: number | null })[]>`
+  const rows = await sql<(StoredTest & MistakenMatch)[]>`
     select h.hash::float8 as hash, t.test_hash::float8 as "testHash", t.suite, t.class, t.name,
       t.file, extract(epoch from t.file_matched_at)::float8 as "matchedAt"
     from unnest(${arrayOf(hashes.keys())}::text::bigint[],

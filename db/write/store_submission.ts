@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
 import { hasFailedAndPassed } from "../../lib/analysis/disruptions.ts";
-import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches.ts";
+import {
+  fileMatchNotes,
+  type MistakenMatch,
+  withFileMatches,
+} from "../../lib/analysis/file_matches.ts";
 import { mayBeEqual, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
 import type { TestList } from "../../lib/analysis/run.ts";
@@ -83,6 +87,8 @@ interface StoreResult {
   newDisruptions: NewDisruption[];
   /** Whether its failures are an outage, which other branches had too. */
   isOutage: boolean;
+  /** Tests of which it took back a file: their quarantine may be meant for another. */
+  mistaken: MistakenMatch[];
   /** What is to be said about its tests, and is among the notes of the submission. */
   notes: string[];
 }
@@ -146,8 +152,15 @@ async function findDuplicate(
   { repositoryId, digest, key }: DigestedUpload,
 ): Promise<StoreResult | null> {
   type Row =
-    & Omit<StoreResult, "duplicate" | "newlyDisruptive" | "newDisruptions" | "notes" | "isOutage">
+    & Omit<StoreResult, "duplicate" | keyof typeof none>
     & { isProcessed: boolean };
+  const none = {
+    newlyDisruptive: [],
+    newDisruptions: [],
+    isOutage: false,
+    mistaken: [],
+    notes: [],
+  };
   const rows = await tx<Row[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
@@ -164,7 +177,6 @@ async function findDuplicate(
   const stored = rows.find(({ isProcessed }) => isProcessed);
   if (!stored) return null;
   const { isProcessed: _, ...result } = stored;
-  const none = { newlyDisruptive: [], newDisruptions: [], isOutage: false, notes: [] };
   return { ...result, ...none, duplicate: true };
 }
 
@@ -178,6 +190,7 @@ interface IdentifiedUpload {
   testTags: TestTags | null;
   /** Of the list of its tests; `null` when no submission ran these tests. */
   testListNo: number | null;
+  mistaken: MistakenMatch[];
   notes: string[];
 }
 
@@ -237,12 +250,12 @@ async function storeContent(
   tx: Queryable,
   upload: DigestedUpload,
   { submissionId, key, commitOid, content, testTags, ...identified }: IdentifiedUpload,
-): Promise<StoredSubmission & { notes: string[] }> {
+): Promise<StoredSubmission & Pick<StoreResult, "mistaken" | "notes">> {
   const { repositoryId, digest, tags } = upload;
   const notes = [...identified.notes];
   const isOneBatch = content.texts.count <= TEXTS_PER_BATCH;
   const [
-    { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads },
+    { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads, mistaken },
     dataVersion,
   ] = await Promise.all([
     storeTestList(tx, { repositoryId, content, testListNo: identified.testListNo }),
@@ -266,7 +279,8 @@ async function storeContent(
     insertSubmission(tx, { ...head, notes: [...upload.notes ?? [], ...notes] }, columns),
     placeOfRun(tx, { repositoryId, submissionId }),
   ]);
-  return { ...head, ...place, submissionId, codeVersion: codeVersion!, failedTestNos, notes };
+  const result = { mistaken: [...identified.mistaken, ...mistaken], notes };
+  return { ...head, ...place, submissionId, codeVersion: codeVersion!, failedTestNos, ...result };
 }
 
 /**
@@ -311,7 +325,7 @@ async function insertUpload(
   upload = { ...upload, branch: await branchToStore(tx, upload, repository) };
   const identified = await identify(tx, upload, known);
   const { submissionId, key, content } = identified;
-  const { notes, ...submission } = await storeContent(tx, upload, identified);
+  const { mistaken, notes, ...submission } = await storeContent(tx, upload, identified);
   const [{ legsNote, ...found }] = await Promise.all([
     judge(tx, upload, { repository, submission, content }),
     storeRepositoryUrl(tx, repository, {
@@ -331,7 +345,7 @@ async function insertUpload(
   }
   const testResultCount = content.resultCount;
   const stored = { submissionId, key, duplicate: false, recordedAt, testResultCount, tags };
-  return { ...stored, ...found, notes };
+  return { ...stored, ...found, mistaken, notes };
 }
 
 /** The branch of an upload, but the base branch of no run that was started for a pull request. */
@@ -445,6 +459,7 @@ async function matchFiles(
   /** Of its tests; `null` when no submission ran these. */
   testListNo: number | null;
   testTags: TestTags | null;
+  mistaken: MistakenMatch[];
   notes: string[];
 }> {
   // The tests of an import are stored, like the tests of a stored list.
@@ -453,13 +468,14 @@ async function matchFiles(
     : await findFileMatches(tx, { repositoryId, recordedAt, content });
   const notes = fileMatchNotes(matches, mistaken);
   await removeMistakenMatches(tx, repositoryId, mistaken);
-  if (matches.length === 0) return { content, testListNo, testTags, notes };
+  if (matches.length === 0) return { content, testListNo, testTags, mistaken, notes };
   await storeFileMatches(tx, { repositoryId, recordedAt, matches });
   const changed = withFileMatches(content, matches, testTags?.groupOf);
   return {
     content: changed.content,
     testListNo: await findTestListNo(tx, { repositoryId, listHash: changed.content.listHash }),
     testTags: testTags && { ...testTags, groupOf: changed.groupOf! },
+    mistaken,
     notes,
   };
 }

@@ -1,6 +1,7 @@
 // Tests: tests/db/write/file_matches_test.ts tests/db/write/prune_test.ts
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import type { NewTests } from "../../lib/analysis/changing_names.ts";
+import type { MistakenMatch } from "../../lib/analysis/file_matches.ts";
 import { encodeOverheads, encodeTestList } from "../../lib/analysis/columns.ts";
 import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
@@ -20,7 +21,7 @@ const LISTS_PER_STATEMENT = 100;
 /**
  * Stores the list of an upload's tests, and the new ones among them, with the repository locked. Returns
  * the number of the list, the test_no of the tests with failures by test_hash, the test_no of ambiguous
- * tests, the time of suites beyond their tests, and which tests are new.
+ * tests, the time of suites beyond their tests, which tests are new, and which lost a file to them.
  *
  * @param options.testListNo of the list if it is stored, from {@linkcode findTestListNo}
  */
@@ -37,18 +38,20 @@ export async function storeTestList(
   ambiguousTestNos: number[];
   overheads: Uint8Array;
   newTests: NewTests;
+  mistaken: MistakenMatch[];
 }> {
   let newTests: NewTests = { count: 0, examples: [] };
+  let mistaken: MistakenMatch[] = [];
   const insert = async () => {
     const { testNos, ...added } = await storeTests(tx, { repositoryId, content });
-    newTests = added.newTests;
+    ({ newTests, mistaken } = added);
     return await insertTestList(tx, { repositoryId, listHash: content.listHash, testNos });
   };
   const testListNo = stored ?? await insert();
   const testNos = await findTestNos(tx, repositoryId, content);
   const ambiguousTestNos = content.ambiguousTestHashes.flatMap((hash) => testNos.get(hash) ?? []);
   const overheads = encodeOverheads(content.overheads, testNos);
-  return { testListNo, failedTestNos: testNos, ambiguousTestNos, overheads, newTests };
+  return { testListNo, failedTestNos: testNos, ambiguousTestNos, overheads, newTests, mistaken };
 }
 
 const NOT_STORED = -1;
@@ -95,7 +98,7 @@ async function findTestNos(
 async function storeTests(
   tx: Queryable,
   { repositoryId, content }: { repositoryId: number; content: TestContent },
-): Promise<{ testNos: Int32Array; newTests: NewTests }> {
+): Promise<{ testNos: Int32Array; newTests: NewTests; mistaken: MistakenMatch[] }> {
   const { testHashes } = content;
   const testNos = new Int32Array(testHashes.length);
   const unknown: number[] = [];
@@ -110,7 +113,8 @@ async function storeTests(
   }
   const count = unknown.length;
   const newTests = { count, examples: unknown.slice(0, 2).map(content.identityAt) };
-  if (count === 0) return { testNos, newTests };
+  const mistaken: MistakenMatch[] = [];
+  if (count === 0) return { testNos, newTests, mistaken };
   const first = await takeNumbers(tx, { repositoryId, column: "next_test_no", count });
   for (let start = 0; start < count; start += TESTS_PER_STATEMENT) {
     // Numbers ascend with test_hash, so that the differences in a list are small.
@@ -119,37 +123,42 @@ async function storeTests(
       return { ...content.identityAt(index), testNo, testHash: testHashes[index]! };
     });
     await insertTests(tx, repositoryId, tests);
-    await removeAliases(tx, repositoryId, tests);
+    mistaken.push(...await removeAliases(tx, repositoryId, tests));
   }
-  return { testNos, newTests };
+  return { testNos, newTests, mistaken };
 }
 
 /**
  * Removes what new tests contradict: a test with a file is no longer that without one when there is another
- * of its suite, class and name, and a file that a test got belongs to a new test.
+ * of its suite, class and name, and a file that a test got belongs to a new test. Returns those that lost a file.
  */
 async function removeAliases(
   tx: Queryable,
   repositoryId: number,
   added: readonly (TestIdentity & { testHash: number })[],
-): Promise<void> {
+): Promise<MistakenMatch[]> {
   const [row] = await tx<{ hasAliases: boolean }[]>`
     select exists (
       select 1 from test where repository_id = ${repositoryId} and alias_hash is not null
     ) as "hasAliases"`;
-  if (!row!.hasAliases) return;
+  if (!row!.hasAliases) return [];
   const contradicted = added.flatMap((test) => [
     { hash: test.testHash, file: test.file },
     { hash: testHash({ ...test, file: "" }), file: test.file },
   ]);
-  const { count } = await tx`
+  // `o` is the test as it was: the update returns what it stores.
+  const removed = await tx<(MistakenMatch & { hasNoFile: boolean })[]>`
     update test t
     set alias_hash = null, file_matched_at = null,
       file = case when t.file = c.file then '' else t.file end
     from json_to_recordset(${JSON.stringify(contradicted)}::text::json)
-      as c(hash bigint, file text)
-    where t.repository_id = ${repositoryId} and t.alias_hash = c.hash`;
-  if (count > 0) await forceFullReload(tx, repositoryId);
+      as c(hash bigint, file text), test o
+    where t.repository_id = ${repositoryId} and t.alias_hash = c.hash
+      and o.repository_id = ${repositoryId} and o.test_no = t.test_no
+    returning t.name, o.file, t.test_hash::float8 as "testHash", t.file = '' as "hasNoFile",
+      extract(epoch from o.file_matched_at)::float8 as "matchedAt"`;
+  if (removed.length > 0) await forceFullReload(tx, repositoryId);
+  return removed.filter(({ hasNoFile }) => hasNoFile);
 }
 
 /** Stores new tests under numbers that were taken. */

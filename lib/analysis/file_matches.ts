@@ -19,12 +19,17 @@ export interface FileMatch {
   isKnown: boolean;
 }
 
-/** A test that was known without a file and got one by mistake: another file has a test of its names, too. */
+/**
+ * A test that was known without a file and got one by mistake: another file has a test of its names, too, or
+ * an upload has both the test without a file and that of the file.
+ */
 export interface MistakenMatch {
   name: string;
   /** The file that it got. */
   file: string;
   testHash: number;
+  /** When it got the file, in seconds since 1970; `null` when an import settled it. */
+  matchedAt: number | null;
 }
 
 /**
@@ -113,6 +118,12 @@ export function fileMatchNotes(
       `name: ${named(mistaken)}`,
     ],
   ];
+}
+
+/** Of the mistaken matches whose tests were quarantined since. */
+export function endedEntriesNote(mistaken: readonly MistakenMatch[]): string {
+  return "a quarantine that was added since tests had a file by mistake has ended: " +
+    named(mistaken);
 }
 
 function named(matches: readonly Pick<FileMatch, "name" | "file">[]): string {

@@ -6,15 +6,19 @@ import {
   type FoundArchive,
 } from "../../db/admin/archives.ts";
 import type { Organization } from "../../db/admin/organizations.ts";
-import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import { findOrCreateRepository, type Repository } from "../../db/admin/repositories.ts";
+import { endMistakenEntries } from "../../db/admin/quarantine.ts";
 import type { Database } from "../../db/connection/connect.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
 import { storeCoverageAlone, storeSubmission } from "../../db/write/store_submission.ts";
 import { lockForUpload } from "../../db/write/repository_row.ts";
+import { addNote } from "../../db/write/submission_rows.ts";
 import { addUploadEvents } from "../../db/write/upload_events.ts";
 import { loadSubscribedEvents } from "../../db/write/webhook_messages.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { endedEntriesNote } from "../analysis/file_matches.ts";
 import { countTests } from "../analysis/test_counts.ts";
 import type { UploadFiles } from "./read_files.ts";
 import type { RunFacts } from "../report/archive/mod.ts";
@@ -55,7 +59,8 @@ export async function storeUpload(
       const counts = countTests(exceptions, testHashes.length);
       await addUploadEvents(tx, repository, { ...facts, ...submission, counts, events, now });
     }
-    if (!submission) await storeCoverageAlone(tx, upload);
+    if (submission) await endEntries(tx, repository, submission, now);
+    else await storeCoverageAlone(tx, upload);
     const duplicate = submission?.duplicate ?? false;
     const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
     if (archive) await finishArchive(tx, archive, { status });
@@ -84,4 +89,18 @@ export async function storeUpload(
     /** On its tests, in addition to those on its files. */
     notes: submission?.notes ?? [],
   };
+}
+
+/** Ends the quarantine that tests have by mistake since the upload, and notes it. */
+async function endEntries(
+  tx: Queryable,
+  repository: Repository,
+  { submissionId, mistaken, notes }: Awaited<ReturnType<typeof storeSubmission>>,
+  now: number,
+): Promise<void> {
+  const ended = await endMistakenEntries(tx, repository, { mistaken, now });
+  if (ended.length === 0) return;
+  const note = endedEntriesNote(ended);
+  notes.push(note);
+  await addNote(tx, { repositoryId: repository.repositoryId, submissionId, note });
 }

@@ -471,6 +471,14 @@ async function quarantines(program: Program): Promise<void> {
     const added = { ...test, active: quarantine };
     assert.ok(await removeQuarantineByToken(tx, by, { test: added, removal, origin }));
   });
+  // Of a file that is taken back.
+  const [{ hash: late } = { hash: 0 }] = await sql<{ hash: number }[]>`
+    select test_hash::float8 as hash from test
+    where repository_id = ${await shopId(sql)} and file = 'late.ts'`;
+  await program.run(`quarantine add ${testId(test!.prefix, late)}`);
+  await program.write("moved.xml", reportOf("late", "moved.ts"));
+  await program.run("ingest --org big --repo big/shop --commit c000005 FOLDER/moved.xml");
+  assert.match(await program.run("quarantine log --org big"), /removed.*belongs to another test/);
   await program.run("quarantine policy set --org big --disruptions 1 --code-versions 1");
   await program.run(`quarantine policy set --org big --repo big/shop --disruptions 1 ${POLICY}`);
   await program.run("quarantine policy show --org big");

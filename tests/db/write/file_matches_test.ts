@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
-import { before, beforeEach, it } from "@std/testing/bdd";
+import { before, beforeEach, describe, it } from "@std/testing/bdd";
 import type { Upload } from "../../../db/write/store_submission.ts";
-import type { Repository } from "../../../db/admin/repositories.ts";
+import { listQuarantined } from "../../../db/admin/quarantine.ts";
+import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
+import { listQuarantineLog } from "../../../db/read/quarantine_log.ts";
 import { testHash, testId } from "../../../lib/base/identity.ts";
+import { VERSION } from "../../../lib/base/version.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { bodyOf, createFixture, DAY, type Fixture, NOW, quarantine } from "../../routes/fixture.ts";
+import { WebhookFixture } from "../../webhooks.ts";
 
 const TESTS = "/api/repos/:owner/:name/tests";
 const VERDICTS = "/api/repos/:owner/:name/verdicts";
@@ -149,7 +153,7 @@ describeWithDatabases("a file that is missing on one side", (database) => {
 
   it("excuses no test by a quarantine that was meant for another", async () => {
     await upload(PASSING);
-    await quarantine(database(), idOf(PASSING));
+    await quarantine(database(), idOf(PASSING), { quarantinedAt: NOW - 200 });
     await upload({ ...PASSING, ...A });
     assert.deepEqual(await quarantined(), [[idOf(PASSING), A.file]]);
     await upload({ ...PASSING, ...B });
@@ -159,6 +163,91 @@ describeWithDatabases("a file that is missing on one side", (database) => {
       const { tests } = await bodyOf(await fixture.get(verdicts + idOf(test).slice(-13)), VERDICTS);
       assert.deepEqual(tests.map(({ id }: { id: string }) => id), [idOf(test)]);
     }
+  });
+
+  describe("when it is taken back", () => {
+    const HISTORY = { suite: "", class: "", name: "works", file: "" };
+    let acme: WebhookFixture;
+    let id: string;
+
+    beforeEach(async () => {
+      acme = await WebhookFixture.create(database(), { name: `org ${count++}`, now: NOW });
+      await acme.addWebhook();
+      await add("1", "");
+      const { organizationId } = acme.organization;
+      const [shop] = await listRepositories(database().sql, organizationId);
+      id = testId(shop!.idPrefix, testHash(HISTORY));
+    });
+
+    const add = (version: string, ...files: string[]) =>
+      acme.upload(version.repeat(7), { works: "+" }, { files });
+
+    const entries = async () =>
+      (await listQuarantined(database().sql, acme.organization.organizationId, acme.now))
+        .map((entry) => [entry.id, entry.file]);
+
+    const log = async () => {
+      const { organizationId } = acme.organization;
+      const { now } = acme;
+      const events = await listQuarantineLog(database().sql, { organizationId, now });
+      return events.map(({ at, action, testId, file, author, quarantineReason }) => (
+        { at, action, testId, file, author, reason: quarantineReason }
+      ));
+    };
+
+    for (
+      const [what, files] of [
+        ["another file", [B.file]],
+        ["another file beside it", [A.file, B.file]],
+        ["a test without a file", ["", A.file]],
+      ] as const
+    ) {
+      it(`by ${what}, a quarantine that was added since the match ends, and is logged`, async () => {
+        await add("2", A.file);
+        // In the second of the match already, it may be meant for the file.
+        await quarantine(database(), id, { quarantinedBy: "me" });
+        assert.deepEqual(await acme.sent(), ["quarantine.added works"]);
+        acme.now += 2 * DAY;
+        const { notes, outcome } = await add("3", ...files);
+        assert.deepEqual(await entries(), []);
+        const reason = "the file belongs to another test of this name";
+        const author = `test-analytics ${VERSION}`;
+        assert.deepEqual((await log()).slice(1), [
+          { at: acme.now, action: "removed", testId: id, file: A.file, author, reason },
+        ]);
+        const [message, ...more] = await acme.send();
+        assert.deepEqual(more, []);
+        assert.equal(message!.body.type, "quarantine.removed");
+        const { id: subject, file, reason: said } = message!.body.data.tests[0];
+        assert.deepEqual([subject, file, said], [id, A.file, reason]);
+        const note = "a quarantine that was added since tests had a file by mistake has ended: " +
+          `"works" (${A.file})`;
+        assert.equal(notes.at(-1), note);
+        const [row] = await database().sql<{ notes: string[] }[]>`
+          select array_to_json(notes) as notes from submission where key = ${outcome.key}`;
+        assert.deepEqual(row!.notes, notes);
+        // Once only.
+        await add("4", ...files);
+        assert.equal((await log()).length, 2);
+      });
+    }
+
+    it("an older quarantine stays", async () => {
+      await quarantine(database(), id, { quarantinedAt: NOW - 1 });
+      await add("2", A.file);
+      await add("3", B.file);
+      assert.deepEqual(await entries(), [[id, ""]]);
+      assert.equal((await log()).length, 1);
+    });
+
+    it("one that has ended is not ended again", async () => {
+      await add("2", A.file);
+      await quarantine(database(), id, { quarantineExpiresAt: NOW + DAY });
+      acme.now += 2 * DAY;
+      const { notes } = await add("3", B.file);
+      assert.equal(notes.length, 1);
+      assert.deepEqual((await log()).map(({ action }) => action), ["added", "ended"]);
+    });
   });
 
   it("changes nothing where two tests would fit", async () => {

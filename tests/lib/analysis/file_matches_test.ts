@@ -56,7 +56,7 @@ describe("matches of tests with and without a file", () => {
     assert.ok(!isMistaken(1_000, 1_001 + fortnight));
     assert.ok(isMistaken(1_000, 0));
     assert.ok(!isMistaken(null, 0));
-    const mistaken = [{ name: "a", file: "a.ts", testHash: 1 }];
+    const mistaken = [{ name: "a", file: "a.ts", testHash: 1, matchedAt: 1_000 }];
     assert.deepEqual(fileMatchNotes([], mistaken), [
       "tests that were known without a file have none again, as another file has a test of the " +
       'same name: "a" (a.ts)',
